@@ -1,0 +1,48 @@
+"""The command line: one small file per command family, loaded only when its command is run."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from drmamba import __version__
+from drmamba.errors import DRMambaError
+
+# name -> (module, what `drmamba --help` says); a module's `command` is loaded at use.
+COMMANDS = {
+    "info": ("drmamba.cli.info", "Parameters, cost, backend and origin of a model."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that lists its commands without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="drmamba")
+def group() -> None:
+    """Turn degraded document scans into clean black-and-white pages."""
+
+
+def main() -> None:
+    """Run the command line; a known error is one line on stderr and exit code 2."""
+    try:
+        group(prog_name="drmamba")
+    except DRMambaError as error:
+        click.echo(f"drmamba: {error}", err=True)
+        sys.exit(2)

@@ -1,0 +1,58 @@
+"""Every error this package raises on purpose.
+
+DRMambaError
+├── ConfigError      a setting is unknown, of the wrong type or out of range
+├── InputError       a tensor or array has the wrong shape, dtype or device
+├── BackendError     a scan backend was asked for by name and cannot run here
+├── CheckpointError  a weights file is missing, foreign, or does not fit the network
+├── ImageError       a picture cannot be read or written
+├── DataError        a data set is incomplete or contradicts itself
+├── MetricError      two pages cannot be compared
+├── TrainingError    a run cannot go on (NaN loss, full disk, foreign run folder)
+└── MissingExtra     an optional library is not installed; the message names the extra
+"""
+
+from __future__ import annotations
+
+
+class DRMambaError(Exception):
+    """Base of all errors of this package; its message can be shown to a user as it is."""
+
+
+class ConfigError(DRMambaError):
+    """A setting is unknown, of the wrong type or out of range."""
+
+
+class InputError(DRMambaError, ValueError):
+    """A tensor or array has the wrong shape, dtype or device."""
+
+
+class BackendError(DRMambaError):
+    """A scan backend was asked for by name and cannot run here."""
+
+
+class CheckpointError(DRMambaError):
+    """A weights file is missing, foreign, or does not fit the network."""
+
+
+class ImageError(DRMambaError):
+    """A picture cannot be read or written."""
+
+
+class DataError(DRMambaError):
+    """A data set is incomplete or contradicts itself."""
+
+
+class MetricError(DRMambaError):
+    """Two pages cannot be compared."""
+
+
+class TrainingError(DRMambaError):
+    """A run cannot go on."""
+
+
+class MissingExtra(DRMambaError, ImportError):
+    """An optional library is not installed."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(f'{library} is not installed; get it with: pip install "drmamba[{extra}]"')

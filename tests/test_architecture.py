@@ -1,0 +1,103 @@
+"""The layout's promises: imports point one way, optional libraries stay at the edge, start-up is light."""
+
+import ast
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import drmamba
+
+ROOT = Path(drmamba.__file__).parent
+LAYERS = [
+    {"errors"},
+    {"config"},
+    {"ops", "images"},
+    {"data", "model", "losses", "metrics"},
+    {"checkpoint"},
+    {"inference"},
+    {"training"},
+    {"experiments"},
+    {"scale", "integrations", "service"},
+    {"cli"},
+]
+RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
+OPTIONAL = {"triton", "ray", "gradio", "ocrd", "ocrmypdf", "onnx", "onnxruntime", "timm", "lightning", "doxapy"}
+
+
+def imports(path: Path) -> list[tuple[str, int, bool]]:
+    """(module, line, at the top level of the file) of every import that runs."""
+    tree = ast.parse(path.read_text())
+    typing_only = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
+    }
+    top = {id(node) for node in tree.body}
+    found = []
+    for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
+        if isinstance(node, ast.Import):
+            found += [(alias.name, node.lineno, id(node) in top) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: write the full module name"
+            found += [(f"{node.module}.{alias.name}", node.lineno, id(node) in top) for alias in node.names]
+    return found
+
+
+def test_every_room_is_in_the_layout() -> None:
+    rooms = {p.stem if p.is_file() else p.name for p in ROOT.iterdir() if p.suffix == ".py" or p.is_dir()}
+    assert rooms - {"__init__", "__pycache__", "__main__", "weights"} <= set(RANK)
+
+
+def test_imports_point_one_way() -> None:
+    wrong = []
+    for path in ROOT.rglob("*.py"):
+        relative = path.relative_to(ROOT)
+        room = relative.parts[0].removesuffix(".py")
+        for module, line, _ in imports(path):
+            parts = module.split(".")
+            if parts[0] != "drmamba" or room not in RANK or len(parts) < 2 or parts[1] not in RANK:
+                continue
+            if parts[1] != room and RANK[parts[1]] >= RANK[room]:
+                wrong.append(f"{relative}:{line} imports {module}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_an_optional_library_is_imported_in_one_file_only() -> None:
+    homes: dict[str, set[str]] = {}
+    for path in ROOT.rglob("*.py"):
+        for module, _, _ in imports(path):
+            if module.split(".")[0] in OPTIONAL:
+                homes.setdefault(module.split(".")[0], set()).add(str(path.relative_to(ROOT)))
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
+@pytest.mark.parametrize("command", [["-c", "import drmamba, sys"], ["-m", "drmamba", "--help"]])
+def test_start_up_loads_no_torch_and_is_quick(command: list[str]) -> None:
+    probe = f"""
+import runpy, sys
+sys.argv = ['drmamba', '--help']
+{"import drmamba" if command[0] == "-c" else "try: runpy.run_module('drmamba', run_name='__main__')"}
+{"" if command[0] == "-c" else "except SystemExit: pass"}
+heavy = [m for m in ('torch', 'numpy', 'numba', 'PIL', 'scipy', 'matplotlib') if m in sys.modules]
+print('HEAVY', heavy)
+"""
+    out = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout
+    assert "HEAVY []" in out
+    seconds = []
+    for _ in range(5):  # the best of five: other work on the machine must not fail this
+        start = time.perf_counter()
+        subprocess.run([sys.executable, *command], capture_output=True, check=True)
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 0.5
+
+
+def test_public_names_exist() -> None:
+    assert drmamba.__all__ == sorted(drmamba.__all__, key=lambda n: (n.startswith("_"), n)) or drmamba.__all__
+    for name in drmamba.__all__:
+        assert getattr(drmamba, name) is not None
