@@ -1,0 +1,121 @@
+"""Pairs of page and ground truth by contest year, and leave-one-year-out splits of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from drmamba.data.layout import Entry, entries
+from drmamba.errors import DataError
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A degraded page and its ground truth. `year` is the set's name where it is no contest."""
+
+    year: str
+    name: str
+    image: Path
+    truth: Path
+
+    @property
+    def label(self) -> str:
+        """Year and name, as reports and messages print it."""
+        return f"{self.year}/{self.name}"
+
+
+@dataclass(frozen=True)
+class Split:
+    """Three sets of pairs that share no page."""
+
+    train: tuple[Pair, ...]
+    validation: tuple[Pair, ...]
+    held_out: tuple[Pair, ...]
+
+    def roles(self) -> Iterable[tuple[str, Pair]]:
+        """(role, pair) of every pair."""
+        for role in ("train", "validation", "held_out"):
+            for pair in getattr(self, role):
+                yield role, pair
+
+
+def match(found: Iterable[Entry]) -> tuple[list[Pair], list[str]]:
+    """Pair the pictures up; what has no partner, or more than one, is named in the second list."""
+    pairs, problems = [], []
+    for (year, name), group in groupby(found, key=lambda e: (e.year, e.name)):
+        members = list(group)
+        images = [e.path for e in members if e.role == "image"]
+        truths = [e.path for e in members if e.role == "truth"]
+        if len(images) == len(truths) == 1:
+            pairs.append(Pair(year, name, images[0], truths[0]))
+        elif not truths:
+            problems.append(f"{images[0]}: no ground truth belongs to it")
+        elif not images:
+            problems.append(f"{truths[0]}: no page belongs to this ground truth")
+        else:
+            names = ", ".join(str(p) for p in (images if len(images) > 1 else truths))
+            problems.append(f"{year}/{name}: more than one file claims this name: {names}")
+    return pairs, problems
+
+
+def find_pairs(root: Path | str) -> list[Pair]:
+    """Every pair below root, sorted by year and page; an unpaired or missing file is an error."""
+    root = Path(root)
+    if not root.is_dir():
+        raise DataError(f"{root} is not a folder; a data root holds <year>/img and <year>/gt")
+    pairs, problems = match(entries(root))
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise DataError(f"{problems[0]}{more}; `drmamba data check {root}` lists what is wrong")
+    if not pairs:
+        raise DataError(f"{root} holds no pairs; a data root holds <year>/img/<name> and <year>/gt/<name>.png")
+    return pairs
+
+
+def years(pairs: Iterable[Pair]) -> list[str]:
+    """The years that occur, in order."""
+    return sorted({pair.year for pair in pairs})
+
+
+def split(
+    pairs: Sequence[Pair],
+    hold_out: str | int | None,
+    *,
+    validate_on: Sequence[str | int] = (),
+    share: float = 0.1,
+    seed: int = 0,
+    extra: Sequence[Pair] = (),
+) -> Split:
+    """Divide the pairs for one fold. The held-out year is in neither training nor validation.
+
+    Validation is the whole years of `validate_on`, or else a seeded share of the remaining pages, the same
+    in every run. Extra pairs join training only, and never those of a held-out or validation year.
+    """
+    known = years(pairs)
+    held = None if hold_out is None else str(hold_out)
+    kept = {str(year) for year in validate_on}
+    for year in sorted(kept | ({held} if held else set())):
+        if year not in known:
+            raise DataError(f"there is no year {year} to hold out or validate on; there are {', '.join(known)}")
+    if held in kept:
+        raise DataError(f"{held} is held out, so it cannot be validated on as well")
+    rest = [p for p in pairs if p.year != held]
+    if kept:
+        validation = [p for p in rest if p.year in kept]
+    else:
+        count = max(1, round(share * len(rest))) if share > 0 and len(rest) > 1 else 0
+        validation = sorted(sorted(rest, key=lambda p: _draw(p, seed))[:count], key=rest.index)
+    chosen = set(validation)
+    train = [p for p in rest if p not in chosen]
+    train += [p for p in extra if p.year != held and p.year not in kept]
+    if not train:
+        raise DataError("no page is left to train on; hold out or validate on fewer years")
+    return Split(tuple(train), tuple(validation), tuple(p for p in pairs if p.year == held))
+
+
+def _draw(pair: Pair, seed: int) -> bytes:
+    """A fixed lot per page: it does not move when other pages come or go."""
+    return hashlib.sha256(f"{seed}/{pair.label}".encode()).digest()
