@@ -192,3 +192,61 @@ def preset(name: str) -> ModelConfig:
     if name not in PRESETS:
         raise ConfigError(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")
     return PRESETS[name]
+
+
+# --- the pages ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataConfig(Config):
+    """Which pages are trained and validated on, and how crops are cut from them."""
+
+    crop: int = 512  # S, pixels
+    validation_share: float = 0.1  # of the pages that are not held out
+    validate_on: tuple[str, ...] = ()  # or these whole years
+    zoom: tuple[float, float] = (0.7, 1.4)
+    rotation: float = 4.0  # degrees, either way
+    least_ink: float = 0.005  # share of a crop that should be ink ...
+    tries: int = 3  # ... found in this many attempts, or else taken as it is
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require("crop", self.crop >= 16, "16 or more")
+        self.require("validation_share", 0 <= self.validation_share < 1, "from 0 to less than 1")
+        self.require("zoom", 0.1 <= self.zoom[0] <= self.zoom[1] <= 10, "two factors from 0.1 to 10, in order")
+        self.require("rotation", 0 <= self.rotation <= 45, "from 0 to 45 degrees")
+        self.require("least_ink", 0 <= self.least_ink < 1, "from 0 to less than 1")
+        self.require("tries", self.tries >= 1, "1 or more")
+
+
+# --- the training objective --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossConfig(Config):
+    """The compound loss: a weight (the paper's lambda) for each term, 0 leaves it out; then their constants."""
+
+    sdf: float = 1.0
+    bce: float = 0.1
+    tv: float = 0.3
+    pfm: float = 0.5
+    cldice: float = 0.2
+    bnd: float = 0.2
+    aux: float = 0.3
+    saturation: float = 4.0  # T: pixels from the boundary at which the signed distance saturates
+    alpha: float = 0.7  # Tversky: weight of false ink
+    beta: float = 0.3  # Tversky: weight of lost ink
+    band: float = 3.0  # pixels from the boundary within which L_bnd punishes false ink
+    thinning: int = 5  # steps of the soft skeleton: strokes up to twice as wide are thinned to the end
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in (*LOSS_TERMS, "alpha", "beta"):
+            self.require(name, getattr(self, name) >= 0, "0 or more")
+        self.require("sdf", any(getattr(self, name) for name in LOSS_TERMS[:-1]), "positive if all others are 0")
+        self.require("saturation", 0.5 < self.saturation < 1e4, "more than 0.5 (pixels)")
+        self.require("band", 0.5 < self.band < 1e4, "more than 0.5 (pixels)")
+        self.require("thinning", 1 <= self.thinning <= 100, "from 1 to 100")
+
+
+LOSS_TERMS = ("sdf", "bce", "tv", "pfm", "cldice", "bnd", "aux")
