@@ -1,0 +1,105 @@
+"""The Dual-Route Mamba block, Eqs. (5)-(12): the core of the network."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from drmamba.config import Backend, BlockConfig
+from drmamba.ops import dual_route_scan, linear_scan, scan_orders
+
+SLOWEST = 1e-5  # the least decay rate: A_B stays positive for any parameter value
+FIXED_BETA = 0.5  # of the ablation without an input-dependent gate: where that gate starts
+
+
+class Maps(NamedTuple):
+    """What the block saw, each (B, d, h, w): both routes summed over the scan orders, and the gate."""
+
+    D: Tensor
+    B: Tensor
+    beta: Tensor
+
+
+class DualRouteBlock(nn.Module):
+    """Scan the decoded map along a fast and a slow route and subtract the gated background."""
+
+    def __init__(self, width: int, config: BlockConfig, backend: Backend = "auto") -> None:
+        super().__init__()
+        d = config.width
+        self.config, self.backend = config, backend
+        self.norm = nn.LayerNorm(width)
+        self.project = nn.Linear(width, d)
+        self.local = nn.Conv2d(d, d, 3, padding=1, groups=d)
+        self.has_beta = config.routes == "dual" and config.fusion == "subtract" and config.beta == "input"
+        self.gates = nn.Linear(d, (4 if self.has_beta else 3) * d)  # W_s, W_g, W_delta, W_beta side by side
+        # Horizons 1/(delta*A) at the start, where delta = softplus(0) = 0.69: background 8 to 256 tokens,
+        # detail about 2.
+        horizons = torch.exp(torch.linspace(2.1, 5.5, d))
+        self.rate_B = nn.Parameter(_softplus_inverse(1.44 / horizons))
+        if config.routes == "dual" and config.decay == "gap":
+            self.A_gap = nn.Parameter(_softplus_inverse(torch.full((d,), 0.7)))
+        if config.routes == "dual" and config.fusion == "concat":
+            self.join = nn.Linear(2 * d, d)
+        self.out_norm = nn.LayerNorm(d)
+        self.out = nn.Linear(d, width)
+
+    def rates(self) -> tuple[Tensor, Tensor]:
+        """(A_D, A_B), Eq. (7): A_D > A_B > 0 for any parameter value, unless the ablation shares them."""
+        A_B = F.softplus(self.rate_B.float()) + SLOWEST
+        if not hasattr(self, "A_gap"):
+            return A_B, A_B
+        A_D = A_B + F.softplus(self.A_gap.float())
+        # Rounding may swallow a tiny gap beside a large rate; the next float up keeps the order strict.
+        return torch.maximum(A_D, torch.nextafter(A_B, A_B.new_tensor(torch.inf)).detach()), A_B
+
+    def forward(
+        self, u: Tensor, *, suppress: float | Tensor = 1.0, maps: bool = False
+    ) -> tuple[Tensor, Maps | None]:
+        """U_2 (B, C, h, w) to the same shape, and the maps if asked for. `suppress` scales beta."""
+        batch, _, height, width = u.shape
+        tokens = u.permute(0, 2, 3, 1)  # (B, h, w, C), a view where memory is channels-last
+        z = self.project(self.norm(tokens)).permute(0, 3, 1, 2)
+        z = F.silu(self.local(z)).permute(0, 2, 3, 1).flatten(1, 2)  # Eq. (5): (B, T, d)
+        gates = self.gates(z).float().chunk(4 if self.has_beta else 3, -1)  # Eq. (6)
+        s, g, delta = gates[0].sigmoid(), gates[1].sigmoid(), F.softplus(gates[2])
+        beta = (gates[3].sigmoid() if self.has_beta else torch.full_like(s, FIXED_BETA)) * suppress
+        orders = scan_orders(self.config.directions, height, width)
+        O_DR, D, B = self._routes(s, g, delta, beta, orders, maps)
+        out = self.out(self.out_norm(O_DR)).view(batch, height, width, -1).permute(0, 3, 1, 2)
+        if not maps:
+            return u + out, None
+        grid = (_as_map(x, height, width) for x in (D, B, beta))
+        return u + out, Maps(*grid)
+
+    def _routes(
+        self, s: Tensor, g: Tensor, delta: Tensor, beta: Tensor, orders: Tensor, maps: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Eqs. (7)-(12) and their ablations: O_DR, and D and B (empty unless they were needed apart)."""
+        A_D, A_B = self.rates()
+        if self.config.routes == "single":
+            h = self._sum_scans(torch.exp(-delta * A_B), g * s, orders)
+            return h, h, torch.zeros_like(h)
+        if self.config.fusion == "subtract" and not maps:
+            O_DR = dual_route_scan(s, g, delta, beta, A_D, A_B, orders, backend=self.backend)
+            return O_DR, s.new_empty(0), s.new_empty(0)
+        D = self._sum_scans(torch.exp(-delta * A_D), g * s, orders)  # Eqs. (8), (9)
+        B = self._sum_scans(torch.exp(-delta * A_B), g * (1 - s), orders)  # Eqs. (8), (10)
+        if self.config.fusion == "subtract":
+            return D - beta * B, D, B  # Eq. (11)
+        if self.config.fusion == "add":
+            return D + B, D, B
+        return self.join(torch.cat([D, B], -1)), D, B
+
+    def _sum_scans(self, a: Tensor, b: Tensor, orders: Tensor) -> Tensor:
+        return torch.stack([linear_scan(a, b, order, backend=self.backend) for order in orders]).sum(0)  # Eq. (12)
+
+
+def _softplus_inverse(y: Tensor) -> Tensor:
+    return y + torch.log(-torch.expm1(-y))
+
+
+def _as_map(x: Tensor, height: int, width: int) -> Tensor:
+    return x.transpose(1, 2).unflatten(2, (height, width))

@@ -1,0 +1,38 @@
+"""The U decoder, Eqs. (2)-(4): deep features meet shallow ones at each resolution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+def conv_norm_act(width_in: int, width: int, kernel: int = 3, dilation: int = 1) -> nn.Sequential:
+    """Convolution, batch normalization, ReLU; at inference the normalization folds into the convolution."""
+    padding = dilation * (kernel // 2)
+    return nn.Sequential(
+        nn.Conv2d(width_in, width, kernel, padding=padding, dilation=dilation, bias=False),
+        nn.BatchNorm2d(width),
+        nn.ReLU(inplace=True),
+    )
+
+
+class Decoder(nn.Module):
+    """U_4 = D_4(Up(F_4), F_3), U_3 = D_3(Up(U_4), F_2), U_2 = D_2(Up(U_3), F_1)."""
+
+    def __init__(self, encoder_widths: Sequence[int], widths: Sequence[int]) -> None:
+        super().__init__()
+        skips = list(encoder_widths[-2::-1])  # F_3, F_2, F_1
+        inputs = [encoder_widths[-1], *widths[:-1]]
+        self.fuse = nn.ModuleList(
+            conv_norm_act(deep + skip, width) for deep, skip, width in zip(inputs, skips, widths, strict=True)
+        )
+
+    def forward(self, features: list[Tensor]) -> Tensor:
+        u = features[-1]
+        for fuse, skip in zip(self.fuse, features[-2::-1], strict=True):
+            up = F.interpolate(u, scale_factor=2.0, mode="nearest")
+            u = fuse(torch.cat([up, skip], 1))  # Eqs. (2), (3), (4)
+        return u

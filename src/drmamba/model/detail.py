@@ -1,0 +1,73 @@
+"""Detail-guided reconstruction, Eqs. (13)-(16): edges at full resolution, sub-pixel up-sampling, the head."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from drmamba.config import DetailConfig
+from drmamba.model.decoder import conv_norm_act
+
+STRIDE = 4  # of the block's output
+
+
+class Sobel(nn.Module):
+    """|G_x| and |G_y| of each colour channel with the fixed 3 x 3 kernels, Eq. (13)."""
+
+    kernels: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        x = torch.tensor([[-1.0, 0.0, 1.0], [-2.0, 0.0, 2.0], [-1.0, 0.0, 1.0]])
+        self.register_buffer("kernels", torch.stack([x, x.t()]).repeat(3, 1, 1)[:, None], persistent=False)
+
+    def forward(self, image: Tensor) -> Tensor:
+        padded = F.pad(image, (1, 1, 1, 1), mode="replicate")  # no false edge around the page
+        return F.conv2d(padded, self.kernels.to(image.dtype), groups=3).abs()
+
+
+class DilatedResidual(nn.Module):
+    """A residual pair of dilated convolutions: more context without losing a pixel."""
+
+    def __init__(self, width: int, dilation: int) -> None:
+        super().__init__()
+        self.first = conv_norm_act(width, width, dilation=dilation)
+        self.second = nn.Sequential(
+            nn.Conv2d(width, width, 3, padding=dilation, dilation=dilation, bias=False), nn.BatchNorm2d(width)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu(x + self.second(self.first(x)))
+
+
+class Reconstruction(nn.Module):
+    """O_DR at stride 4 and the page itself to one logit a pixel.
+
+    With fold = n the full-resolution work is done on n x n pixels stacked as channels.
+    """
+
+    def __init__(self, width_in: int, config: DetailConfig) -> None:
+        super().__init__()
+        self.fold = config.fold
+        zoom = STRIDE // config.fold
+        self.up = nn.Sequential(
+            nn.Conv2d(width_in, config.width * zoom**2, 3, padding=1), nn.PixelShuffle(zoom)
+        )  # learned sub-pixel up-sampling
+        self.sobel = Sobel() if config.enabled else None
+        if config.enabled:
+            self.psi = nn.Sequential(
+                conv_norm_act(9 * config.fold**2, config.width), conv_norm_act(config.width, config.width)
+            )
+        self.fuse = conv_norm_act(config.width * (2 if config.enabled else 1), config.head_width)
+        self.head = nn.Sequential(*(DilatedResidual(config.head_width, dilation) for dilation in config.dilations))
+        self.predict = nn.Conv2d(config.head_width, config.fold**2, 1)
+
+    def forward(self, o: Tensor, image: Tensor) -> Tensor:
+        x = self.up(o)
+        if self.sobel is not None:
+            edges = torch.cat([image, self.sobel(image)], 1)
+            detail = self.psi(F.pixel_unshuffle(edges, self.fold))  # Eq. (14)
+            x = torch.cat([x, detail], 1)
+        logits: Tensor = self.predict(self.head(self.fuse(x)))  # Eqs. (15), (16)
+        return F.pixel_shuffle(logits, self.fold)[:, 0]
