@@ -146,8 +146,8 @@ class DetailConfig(Config):
     """The full-resolution branch and the head it feeds."""
 
     enabled: bool = True
-    width: int = 32  # of psi, and of the up-sampled O_DR
-    head_width: int = 64
+    width: int = 40  # of psi, and of the up-sampled O_DR
+    head_width: int = 48
     dilations: tuple[int, ...] = (1, 2, 4)  # one residual block each
     # fold = n works on n x n pixels stacked as channels (space to depth): no pixel is lost, but the
     # convolutions run on fewer, wider positions.
@@ -165,7 +165,7 @@ class ModelConfig(Config):
     """The whole network; the defaults are the preset `tiny`, the paper's."""
 
     encoder: str = "convnext_tiny"
-    decoder: tuple[int, int, int] = (256, 128, 96)  # widths of U_4, U_3, U_2
+    decoder: tuple[int, int, int] = (384, 144, 96)  # widths of U_4, U_3, U_2
     block: BlockConfig = field(default_factory=BlockConfig)
     detail: DetailConfig = field(default_factory=DetailConfig)
 
