@@ -1,0 +1,1 @@
+"""The paper's training objective: six terms on the prediction and one on the auxiliary head."""
