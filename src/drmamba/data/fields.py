@@ -1,0 +1,110 @@
+"""Smooth random fields and blur, cheap enough to make for every crop."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Field = NDArray[np.float32]
+
+
+def noise(rng: np.random.Generator, shape: tuple[int, int], cell: float | tuple[float, float]) -> Field:
+    """Gaussian noise of unit variance or a little less, smooth at the scale of `cell` pixels (down, across).
+
+    It is drawn on a coarse lattice and interpolated, which costs far less than filtering at full size.
+    """
+    down, across = cell if isinstance(cell, tuple) else (cell, cell)
+    rows = _spline(shape[0], max(1, round(shape[0] / down)))
+    columns = _spline(shape[1], max(1, round(shape[1] / across)))
+    lattice = rng.standard_normal((rows.shape[1], columns.shape[1]), dtype=np.float32)
+    return rows @ lattice @ columns.T
+
+
+@lru_cache(maxsize=256)
+def _spline(size: int, cells: int) -> Field:
+    """Catmull-Rom interpolation from cells + 3 lattice points to `size` pixels, as a matrix."""
+    place = (np.arange(size) + 0.5) * (cells / size)
+    first = np.minimum(place.astype(np.int64), cells - 1)
+    t = place - first
+    weights = (
+        -0.5 * t**3 + t**2 - 0.5 * t,
+        1.5 * t**3 - 2.5 * t**2 + 1,
+        -1.5 * t**3 + 2 * t**2 + 0.5 * t,
+        0.5 * t**3 - 0.5 * t**2,
+    )
+    matrix = np.zeros((size, cells + 3), np.float32)
+    for k, weight in enumerate(weights):
+        matrix[np.arange(size), first + k] = weight
+    return matrix
+
+
+def clouds(rng: np.random.Generator, shape: tuple[int, int], coarse: float, *, octaves: int = 3) -> Field:
+    """Noise at `coarse` pixels and ever finer, each octave half the scale and half the height."""
+    total = noise(rng, shape, coarse)
+    for octave in range(1, octaves):
+        total += np.float32(0.5**octave) * noise(rng, shape, max(2.0, coarse / 2**octave))
+    return total
+
+
+def smoothstep(values: Field, low: float, high: float) -> Field:
+    """0 below low, 1 above high, and a soft step between."""
+    t = np.clip((values - np.float32(low)) * np.float32(1 / (high - low)), 0, 1)
+    return t * t * (3 - 2 * t)
+
+
+def ramp(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
+    """A plane in a random direction, -1 at one side and 1 at the other."""
+    angle = rng.uniform(0, 2 * math.pi)
+    y = np.linspace(-1, 1, shape[0], dtype=np.float32)[:, None] * np.float32(math.sin(angle))
+    x = np.linspace(-1, 1, shape[1], dtype=np.float32)[None, :] * np.float32(math.cos(angle))
+    plane: Field = y + x
+    return plane
+
+
+def blur(values: NDArray[Any], sigma: float) -> Field:
+    """Gaussian blur of (H, W) or (H, W, C), the edge repeated."""
+    values = np.ascontiguousarray(values, np.float32)
+    if sigma < 0.2:
+        return values
+    channels = 1 if values.ndim == 2 else values.shape[2]
+    radius = max(1, math.ceil(2.5 * sigma))
+    taps = np.exp(-0.5 * (np.arange(radius + 1) / sigma) ** 2).astype(np.float32)
+    taps /= taps[0] + 2 * taps[1:].sum()
+    result = _blur(values.reshape(values.shape[0], -1), taps, channels)
+    return result.reshape(values.shape)
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _blur(values: Field, taps: Field, channels: int) -> Field:  # pragma: no cover - compiled
+    height, width = values.shape
+    reach = len(taps) - 1
+    down = np.empty_like(values)
+    for y in range(height):
+        for x in range(width):
+            down[y, x] = values[y, x] * taps[0]
+        for k in range(1, reach + 1):
+            above, below = max(y - k, 0), min(y + k, height - 1)
+            weight = taps[k]
+            for x in range(width):
+                down[y, x] += weight * (values[above, x] + values[below, x])
+    result = np.empty_like(values)
+    margin = reach * channels
+    padded = np.empty(width + 2 * margin, np.float32)
+    for y in range(height):
+        for x in range(margin):
+            padded[x] = down[y, x % channels]
+            padded[margin + width + x] = down[y, width - channels + x % channels]
+        padded[margin : margin + width] = down[y]
+        for x in range(width):
+            result[y, x] = padded[margin + x] * taps[0]
+        for k in range(1, reach + 1):
+            shift = k * channels
+            weight = taps[k]
+            for x in range(width):
+                result[y, x] += weight * (padded[margin + x - shift] + padded[margin + x + shift])
+    return result
