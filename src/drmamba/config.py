@@ -250,3 +250,19 @@ class LossConfig(Config):
 
 
 LOSS_TERMS = ("sdf", "bce", "tv", "pfm", "cldice", "bnd", "aux")
+
+
+# --- pages in and out --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingConfig(Config):
+    """How files become pages."""
+
+    max_pixels: int = 1_000_000_000  # a page that declares more is refused before it is decoded
+    dpi: int = 300  # of PDF pages that are not themselves scans
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require("max_pixels", self.max_pixels >= 1, "1 or more")
+        self.require("dpi", 30 <= self.dpi <= 2400, "from 30 to 2400")

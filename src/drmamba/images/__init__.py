@@ -1,0 +1,63 @@
+"""Files to arrays and back: the only room that knows formats, orientation, resolution and polarity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from drmamba.config import ReadingConfig
+from drmamba.errors import ImageError
+from drmamba.images.atomic import write_atomic
+from drmamba.images.pdf import PdfPage, is_pdf, pdf_pages
+from drmamba.images.raster import SUFFIXES as PICTURES
+from drmamba.images.raster import RasterPage, raster_pages
+from drmamba.images.rows import DPI, RGB, ArrayRows, Ink, Rows
+from drmamba.images.writing import Bitmap, encode, write_ink
+
+__all__ = [
+    "ArrayRows",
+    "Bitmap",
+    "DPI",
+    "Ink",
+    "Page",
+    "RGB",
+    "Rows",
+    "SUFFIXES",
+    "encode",
+    "open_pages",
+    "read_ink",
+    "read_rgb",
+    "write_atomic",
+    "write_ink",
+]
+
+SUFFIXES = (*PICTURES, ".pdf")
+Page = RasterPage | PdfPage
+
+
+def read_rgb(path: str | Path) -> RGB:
+    """The first page of a file as upright 8-bit RGB, (H, W, 3)."""
+    for page in open_pages(path):
+        return page.read()
+    raise ImageError(f"{path} holds no page")
+
+
+def open_pages(path: str | Path, config: ReadingConfig | None = None) -> Iterator[Page]:
+    """The pages of a file of any readable kind, in order; each is valid until the next is asked for."""
+    path, config = Path(path), config or ReadingConfig()
+    if is_pdf(path):
+        return pdf_pages(path, max_pixels=config.max_pixels, dpi=config.dpi)
+    return raster_pages(path, max_pixels=config.max_pixels)
+
+
+def read_ink(path: str | Path) -> Ink:
+    """A black-and-white page as booleans, True = ink = black; a page with grey or colour is an error."""
+    rgb = read_rgb(path)
+    grey = rgb[:, :, 0]
+    if not ((grey == 0) | (grey == 255)).all() or not (rgb == grey[:, :, None]).all():
+        values = len(np.unique(rgb))
+        raise ImageError(f"{path} is not black and white ({values} values); binarize it first")
+    ink: Ink = grey == 0
+    return ink

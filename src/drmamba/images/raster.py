@@ -1,0 +1,251 @@
+"""Pictures of every kind as upright 8-bit RGB rows, decoded by Pillow and converted band by band.
+
+A decoded page stays in Pillow's own memory (1 to 4 bytes a pixel); whatever comes after decoding (depth,
+polarity, colour profile, transparency, orientation) is applied to the few rows asked for, so that no
+second copy of a page exists.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageCms, UnidentifiedImageError
+
+from drmamba.errors import ImageError
+from drmamba.images.rows import RGB, Rows, check_size
+
+FORMATS = ("JPEG", "PNG", "TIFF", "JPEG2000", "WEBP", "BMP", "DIB")  # never EPS: it starts programs
+SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".jp2", ".j2k", ".jpx", ".webp", ".bmp")
+
+ORIENTATION, PHOTOMETRIC, BITS, SUBFILE = 274, 262, 258, 254  # TIFF and EXIF tags
+UNDO = {  # EXIF orientation -> what makes the page upright
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+SIDEWAYS = (5, 6, 7, 8)
+
+_bomb_lock = threading.Lock()
+
+
+def raster_pages(path: Path, *, max_pixels: int) -> Iterator[RasterPage]:
+    """The pages of a picture file, one after the other; each is valid until the next is asked for."""
+    with decoding(path), own_size_check():
+        image = Image.open(path, formats=FORMATS)
+    with image:
+        tiff = image.format == "TIFF"
+        count = 0
+        for frame in range(1 << 31):
+            with decoding(path):
+                try:
+                    if frame:
+                        image.seek(frame)
+                except EOFError:
+                    return
+                subfile = getattr(image, "tag_v2", {}).get(SUBFILE, 0) if tiff else 0
+            # Reduced copies and masks in a TIFF are no pages; further frames elsewhere are previews.
+            if frame and (not tiff or subfile & 5):
+                if not tiff:
+                    return
+                continue
+            count += 1
+            with decoding(path):
+                check_size(path, image.height, image.width, max_pixels)
+                page = RasterPage(image, path)
+            yield page
+
+
+class RasterPage(Rows):
+    """One page in a picture file: sizes are known at once, pixels are decoded at the first `rows`."""
+
+    def __init__(self, image: Image.Image, path: Path) -> None:
+        self.image, self.path = image, path
+        self.format = str(image.format)
+        self.tags: Any = getattr(image, "tag_v2", {})
+        orientation = _orientation(image)
+        dpi = _dpi(image)
+        self.dpi = (dpi[1], dpi[0]) if dpi and orientation in SIDEWAYS else dpi
+        # Pillow turns TIFF pages upright itself, when it decodes them; their size is already the upright one.
+        self.orientation = 1 if self.format == "TIFF" else orientation
+        width, height = image.size
+        self.height, self.width = (width, height) if self.orientation in SIDEWAYS else (height, width)
+        self._scale = _depth_scale(self)
+        self._profile = _profile(image)
+        self._decoded = False
+
+    def decode_bytes(self) -> int:
+        """How much memory decoding takes, about: pixels in Pillow plus what the decoder itself holds."""
+        pixels = self.height * self.width
+        held = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2}.get(self.image.mode, 4)
+        bands = len(self.image.getbands())
+        if self.format == "JPEG2000":
+            held += 4 * bands  # OpenJPEG keeps every component of a tile as 32-bit integers
+        elif self.image.info.get("progressive"):
+            held += 2 * bands  # libjpeg keeps all coefficients
+        elif self.format == "WEBP" or (self.format == "TIFF" and _orientation(self.image) != 1):
+            held *= 2
+        return pixels * held + self.path.stat().st_size
+
+    def decode(self) -> None:
+        """Decode now; a damaged file raises ImageError here."""
+        if not self._decoded:
+            with decoding(self.path):
+                if self.format == "TIFF":  # the one decoder that checks the size again
+                    with own_size_check():
+                        self.image.load()
+                else:
+                    self.image.load()
+            self._decoded = True
+
+    def rows(self, top: int, bottom: int) -> RGB:
+        """Upright rows top to bottom as 8-bit RGB."""
+        self.decode()
+        with decoding(self.path):
+            band = self.image.crop(self._stored_box(top, bottom))
+            if self.orientation in UNDO:
+                band = band.transpose(UNDO[self.orientation])
+            return np.asarray(self._to_rgb(band))
+
+    def _stored_box(self, top: int, bottom: int) -> tuple[int, int, int, int]:
+        """Where the upright rows lie in the picture as stored."""
+        width, height = self.image.size
+        if self.orientation in (3, 4):
+            top, bottom = height - bottom, height - top
+        if self.orientation in SIDEWAYS:
+            if self.orientation in (7, 8):
+                top, bottom = width - bottom, width - top
+            return top, 0, bottom, height
+        return 0, top, width, bottom
+
+    def _to_rgb(self, band: Image.Image) -> Image.Image:
+        if self._scale is not None:
+            offset, factor = self._scale
+            values = (np.asarray(band).astype(np.float32) - offset) * factor
+            return Image.fromarray(np.clip(values + 0.5, 0, 255).astype(np.uint8)).convert("RGB")
+        alpha = None
+        if band.mode in ("La", "RGBa"):
+            band = band.convert("LA" if band.mode == "La" else "RGBA")
+        if band.has_transparency_data:
+            band = band.convert("RGBA")
+            alpha = band.getchannel("A")
+            band = band.convert("RGB")
+        if self._profile is not None and self._profile.input_mode == band.mode:
+            band = self._profile.apply(band)
+        elif band.mode != "RGB":
+            band = band.convert("RGB")
+        if alpha is not None:
+            paper = Image.new("RGB", band.size, "white")
+            paper.paste(band, mask=alpha)
+            band = paper
+        return band
+
+
+@contextlib.contextmanager
+def decoding(path: Path) -> Iterator[None]:
+    """Turn whatever a decoder throws at a damaged file into one clear error."""
+    try:
+        yield
+    except ImageError:
+        raise
+    except UnidentifiedImageError as error:
+        raise ImageError(f"{path} is not a picture this program reads ({_known()}, .pdf)") from error
+    except MemoryError as error:
+        raise ImageError(f"{path}: not enough memory to decode it; raise --max-memory") from error
+    # Decoders answer damaged input with nearly any exception (struct.error, KeyError, SyntaxError, ...).
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ImageError(f"{path} cannot be read: {reason}") from error
+
+
+def _known() -> str:
+    return ", ".join(SUFFIXES)
+
+
+@contextlib.contextmanager
+def own_size_check() -> Iterator[None]:
+    """Switch off Pillow's size limit while this package's own, stricter one (`max_pixels`) rules."""
+    with _bomb_lock:
+        before, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+        try:
+            yield
+        finally:
+            Image.MAX_IMAGE_PIXELS = before
+
+
+def _orientation(image: Image.Image) -> int:
+    """The EXIF orientation, 1 where there is none or nonsense."""
+    try:
+        value = image.getexif().get(ORIENTATION, 1)
+    except Exception:  # damaged EXIF data must not cost the page
+        return 1
+    return value if value in UNDO else 1
+
+
+def _dpi(image: Image.Image) -> tuple[float, float] | None:
+    """Horizontal and vertical resolution if the file states a believable one."""
+    try:
+        x, y = (float(value) for value in image.info["dpi"])
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        return None
+    return (x, y) if 10 <= x <= 20_000 and 10 <= y <= 20_000 else None  # NaN fails too
+
+
+def _depth_scale(page: RasterPage) -> tuple[float, float] | None:
+    """(offset, factor) from deep grey values to 0 ... 255; None for 8-bit pictures.
+
+    TIFF says in a tag when white is the small value; Pillow applies it to 8-bit and 1-bit pages only.
+    """
+    mode = page.image.mode
+    white_is_zero = page.format == "TIFF" and page.tags.get(PHOTOMETRIC) == 0
+    if mode.startswith("I;16"):
+        bits = page.tags.get(BITS, (16,))[0] if page.format == "TIFF" else 16
+        low, high = 0.0, float(2**bits - 1)
+    elif mode in ("I", "F"):
+        page.decode()  # no depth is stated: the range in use has to do
+        extrema: Any = page.image.getextrema()
+        low, high = float(extrema[0]), float(extrema[1])
+        if not np.isfinite([low, high]).all():
+            raise ImageError(f"{page.path} holds values that are not numbers")
+        if low >= 0:
+            low, high = 0.0, next((top for top in (1.0, 255.0, 65535.0) if high <= top), high)
+    else:
+        return None
+    return (high, -255 / (high - low)) if white_is_zero else (low, 255 / (high - low))
+
+
+class _Profile:
+    """A colour profile's way to sRGB."""
+
+    def __init__(self, data: bytes, mode: str) -> None:
+        source = ImageCms.ImageCmsProfile(io.BytesIO(data))
+        self.input_mode = mode
+        self._transform = ImageCms.buildTransform(source, ImageCms.createProfile("sRGB"), mode, "RGB")
+
+    def apply(self, band: Image.Image) -> Image.Image:
+        converted = ImageCms.applyTransform(band, self._transform)
+        assert converted is not None  # only with inPlace=True
+        return converted
+
+
+def _profile(image: Image.Image) -> _Profile | None:
+    """The embedded colour profile, unless it is sRGB, damaged or made for another kind of picture."""
+    data = image.info.get("icc_profile")
+    mode = {"LA": "L", "RGBA": "RGB"}.get(image.mode, image.mode)
+    if not isinstance(data, bytes) or b"sRGB" in data or b"s\0R\0G\0B" in data:
+        return None
+    if mode not in ("L", "RGB", "CMYK", "LAB"):
+        return None
+    try:
+        return _Profile(data, mode)
+    except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
+        return None

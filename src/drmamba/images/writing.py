@@ -1,0 +1,87 @@
+"""Black-and-white pages to files: 1-bit PNG and CCITT G4 TIFF, ink black, resolution kept."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, PngImagePlugin
+
+from drmamba.config import ReadingConfig
+from drmamba.errors import ImageError
+from drmamba.images.atomic import write_atomic
+from drmamba.images.fax import encode_fax, tiff
+from drmamba.images.rows import DPI, Ink
+
+WRITABLE = (".png", ".tif", ".tiff", ".pdf")
+RECORD = "drmamba"  # PNG text key
+
+
+def write_ink(path: str | Path, ink: Ink, *, dpi: DPI | float | None = None, record: str = "") -> None:
+    """Write one page as a 1-bit PNG, TIFF or PDF, by the name's ending; ink (True) becomes black."""
+    path = Path(path)
+    bitmap = Bitmap.pack(ink, dpi)
+    write_atomic(path, encode([bitmap], path.suffix, record=record))
+
+
+class Bitmap:
+    """A black-and-white page at one bit a pixel: (H, ceil(W / 8)) bytes, a set bit is ink."""
+
+    def __init__(self, height: int, width: int, dpi: DPI | float | None = None) -> None:
+        self.height, self.width = height, width
+        self.dpi = (float(dpi), float(dpi)) if isinstance(dpi, int | float) else dpi
+        self.bits: NDArray[np.uint8] = np.zeros((height, (width + 7) // 8), np.uint8)
+
+    @classmethod
+    def pack(cls, ink: Ink, dpi: DPI | float | None = None) -> Bitmap:
+        """From a boolean page."""
+        if ink.dtype != np.bool_ or ink.ndim != 2 or 0 in ink.shape:
+            raise ImageError(f"ink must be a boolean page (H, W), got {ink.dtype} of shape {ink.shape}")
+        bitmap = cls(ink.shape[0], ink.shape[1], dpi)
+        bitmap.put(0, ink)
+        return bitmap
+
+    def put(self, top: int, ink: Ink) -> None:
+        """Set some rows."""
+        self.bits[top : top + len(ink)] = np.packbits(ink, axis=1)
+
+    def unpack(self) -> Ink:
+        """The page as booleans."""
+        return np.unpackbits(self.bits, axis=1, count=self.width).astype(np.bool_)
+
+    def image(self) -> Image.Image:
+        """As a Pillow picture of mode "1", ink black."""
+        size = (self.width, self.height)
+        return Image.frombuffer("1", size, self.bits.tobytes(), "raw", "1;I", 0, 1)
+
+
+def encode(pages: Iterable[Bitmap], suffix: str, *, record: str = "") -> bytes:
+    """The bytes of a file that holds the pages (PNG: exactly one) and a record of how they were made."""
+    suffix = suffix.lower()
+    if suffix == ".png":
+        (page,) = pages
+        return encode_png(page.image(), page.dpi, record)
+    if suffix not in WRITABLE:
+        raise ImageError(f"pages are written as {', '.join(WRITABLE)}, not as {suffix!r}")
+    coded = [(encode_fax(page.bits.tobytes(), page.width, page.height), page) for page in pages]
+    if suffix == ".pdf":
+        from drmamba.images.pdf import encode_pdf
+
+        default = (float(ReadingConfig().dpi),) * 2  # a PDF page has a size on paper, known or not
+        return encode_pdf(
+            [(fax, page.width, page.height, page.dpi or default) for fax, page in coded], record
+        )
+    return tiff([(fax, page.width, page.height, page.dpi) for fax, page in coded], record)
+
+
+def encode_png(image: Image.Image, dpi: DPI | None, record: str = "") -> bytes:
+    """A PNG of a 1-bit or 8-bit picture."""
+    info = PngImagePlugin.PngInfo()
+    if record:
+        info.add_itxt(RECORD, record)
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", compress_level=9, pnginfo=info, **({"dpi": dpi} if dpi else {}))
+    return buffer.getvalue()
