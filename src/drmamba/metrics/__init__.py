@@ -1,0 +1,1 @@
+"""The contest's scores, as the contest computes them."""

@@ -1,0 +1,157 @@
+"""The contest's weight maps, R_w and P_w, after Ntirogiannis, Gatos and Pratikakis (IEEE TIP 22(2), 2013).
+
+R_w lets every stroke count alike, thick or thin; P_w lets false ink count more the farther it lies from a
+stroke, up to one stroke width. Equation numbers are that article's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from drmamba.metrics.medial import OUTSIDE, Medial, hits, nearest, seed_empty
+from drmamba.metrics.shapes import Components, chessboard, components
+from drmamba.metrics.skeleton import Mask, thin
+
+VERSION = 1  # raised whenever a map changes, so that stored ones are made anew
+CEILING = 2.0  # of P_w
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """R_w on ink and P_w on paper, each (H, W) float32; 0 elsewhere."""
+
+    recall: NDArray[np.float32]
+    precision: NDArray[np.float32]
+
+
+def weight_maps(truth: Mask) -> Weights:
+    """Both maps of a ground truth; True is ink."""
+    truth = np.ascontiguousarray(truth)
+    parts = components(truth)
+    skeleton = thin(truth)
+    seed_empty(skeleton, parts)
+    contour = _contour(truth)
+    away = chessboard(contour)  # from the contour, on both sides of it
+
+    distances = np.where(truth, away, 0).astype(np.uint8)  # D of Eq. (2)
+    distances[contour & skeleton] = 1
+    ink = Medial(distances, skeleton, contour, parts)
+    areas = ink.areas(truth)  # N_R of Eq. (3)
+    recall = np.zeros(truth.shape, np.float32)
+    np.divide(distances, areas, out=recall, where=(areas > 0) & truth)  # Eq. (2)
+    paper = ~(truth | skeleton)  # a skeleton pixel can lie in a hollow of its component
+    return Weights(recall, _paper_weights(paper, contour, away, parts, ink.stroke_widths()))
+
+
+def _paper_weights(
+    paper: Mask, contour: Mask, away: NDArray[np.uint16], parts: Components, strokes: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """P_w = D / N_P of Eq. (10), without the 1 that the score adds."""
+    seeds = paper.copy()
+    seeds[[0, -1], :] = seeds[:, [0, -1]] = False
+    gaps = components(paper)
+    skeleton = thin(seeds)
+    seed_empty(skeleton, gaps)
+
+    distances = _gap_distances(away, _reached(paper.shape, parts, 2 * strokes), gaps.labels, gaps.boxes)
+    medial = Medial(distances, skeleton, np.zeros_like(paper), gaps)
+    reach, between = _surroundings(
+        distances, away, contour, parts.labels, (strokes & 255).astype(np.uint8), gaps.labels, gaps.boxes
+    )
+    # Where two components compete for a pixel, half the gap between them bounds the weight: Eq. (11).
+    merging = between & (_gap_widths(medial, between) > 0)
+    room = reach.astype(np.int64) - distances
+    contested = (room > 0) & (reach > 0) & (chessboard(merging) <= room)
+    narrow = np.where(contested, _gap_widths(medial, contested), reach)
+    bound = np.minimum(reach, narrow) & 255
+    weights = np.zeros(paper.shape, np.float32)
+    np.divide(distances, bound, out=weights, where=bound > 0)
+    return np.minimum(weights, np.float32(CEILING))
+
+
+def _contour(truth: Mask) -> Mask:
+    """Ink with a 4-neighbour that is paper; outside the picture all is paper."""
+    padded = np.pad(truth, 1)
+    inner = padded[:-2, 1:-1] & padded[2:, 1:-1] & padded[1:-1, :-2] & padded[1:-1, 2:]
+    return truth & ~inner
+
+
+def _gap_widths(medial: Medial, wanted: Mask) -> NDArray[np.int64]:
+    return np.floor(np.sqrt(medial.areas(wanted).clip(0)) + 0.5).astype(np.int64)
+
+
+def _reached(shape: tuple[int, ...], parts: Components, margins: NDArray[np.int64]) -> Mask:
+    """The pixels in some component's box, once that is widened by its margin on every side."""
+    height, width = shape
+    top, left, bottom, right = (parts.boxes[1:, k].astype(np.int64) for k in range(4))
+    margin = margins[1:]
+    steps = np.zeros((height + 1, width + 1), np.int32)
+    top, left = np.maximum(top - margin, 0), np.maximum(left - margin, 0)
+    bottom, right = np.minimum(bottom + margin, height - 1) + 1, np.minimum(right + margin, width - 1) + 1
+    for rows, columns, step in ((top, left, 1), (bottom, right, 1), (top, right, -1), (bottom, left, -1)):
+        np.add.at(steps, (rows, columns), step)
+    reached: Mask = steps.cumsum(0).cumsum(1)[:-1, :-1] > 0
+    return reached
+
+
+@njit(cache=True)
+def _gap_distances(away: Any, reached: Any, labels: Any, boxes: Any) -> Any:
+    """Distance of paper from the contour, where a stroke reaches, as a byte.
+
+    The contest's tool grows a window about each pixel, and gives up (0) when the window, cut at the picture's
+    edge, covers exactly the box of the pixel's gap before it meets a contour: as in the middle of a square hole.
+    """
+    height, width = away.shape
+    distances = np.zeros((height, width), np.uint8)
+    for y in range(height):
+        for x in range(width):
+            if not labels[y, x]:
+                continue
+            if not reached[y, x]:
+                distances[y, x] = OUTSIDE
+                continue
+            top, left, bottom, right = boxes[labels[y, x]]
+            least = max(max(y - top, bottom - y), max(x - left, right - x))  # the first window to cover the box
+            fits = (
+                (y - least == top or (top == 0 and y - least < 0))
+                and (x - least == left or (left == 0 and x - least < 0))
+                and (y + least == bottom or (bottom == height - 1 and y + least > bottom))
+                and (x + least == right or (right == width - 1 and x + least > right))
+            )
+            if not (fits and least < away[y, x]):
+                distances[y, x] = away[y, x] & 255
+    return distances
+
+
+@njit(cache=True)
+def _surroundings(
+    distances: Any, away: Any, contour: Any, owners: Any, strokes: Any, labels: Any, boxes: Any
+) -> Any:
+    """The stroke width that reaches each paper pixel (0: none does), and whether two components lie nearest."""
+    height, width = distances.shape
+    reach = np.zeros((height, width), np.uint8)
+    between = np.zeros((height, width), np.bool_)
+    found = np.empty(2 * (height + width) + 8, np.int32)
+    widest = strokes.max()
+    for y in range(height):
+        for x in range(width):
+            if not 0 < distances[y, x] < OUTSIDE or distances[y, x] > widest:
+                continue
+            box = boxes[labels[y, x]]
+            radius = nearest(contour, away, y, x, box, found)
+            if radius < 0:
+                continue
+            best, first, several = 0, 0, False
+            for k in range(hits(contour, y, x, radius, box, found)):
+                owner = owners[found[k] // width, found[k] % width]
+                best = max(best, np.int64(strokes[owner]))
+                several = several or (k > 0 and owner != first)
+                first = owner
+            if distances[y, x] <= best:
+                reach[y, x], between[y, x] = best, several
+    return reach, between
