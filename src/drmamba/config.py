@@ -198,6 +198,38 @@ def preset(name: str) -> ModelConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DegradeConfig(Config):
+    """The chance of each degradation, and of a crop to stay as it is."""
+
+    untouched: float = 0.1
+    new_paper: float = 0.15
+    recoloured: float = 0.15
+    faint: float = 0.3
+    rulings: float = 0.08
+    bleed_through: float = 0.4
+    foxing: float = 0.1
+    stain: float = 0.2
+    blots: float = 0.1
+    folds: float = 0.1
+    holes: float = 0.06
+    erased: float = 0.06
+    margin: float = 0.06
+    illumination: float = 0.35
+    out_of_focus: float = 0.15
+    defocus: float = 0.1
+    contrast: float = 0.35
+    colour: float = 0.3
+    grain: float = 0.25
+    grey: float = 0.15
+    jpeg: float = 0.2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for item in fields(self):
+            self.require(item.name, 0 <= getattr(self, item.name) <= 1, "a chance from 0 to 1")
+
+
+@dataclass(frozen=True, kw_only=True)
 class DataConfig(Config):
     """Which pages are trained and validated on, and how crops are cut from them."""
 
@@ -205,9 +237,13 @@ class DataConfig(Config):
     validation_share: float = 0.1  # of the pages that are not held out
     validate_on: tuple[str, ...] = ()  # or these whole years
     zoom: tuple[float, float] = (0.7, 1.4)
-    rotation: float = 4.0  # degrees, either way
+    rotation: float = 4.0  # degrees, either way ...
+    rotated: float = 0.3  # ... in this share of the crops
+    flips: tuple[float, float, float] = (0.5, 0.5, 0.0)  # chance to mirror sideways, upside down, diagonally
     least_ink: float = 0.005  # share of a crop that should be ink ...
     tries: int = 3  # ... found in this many attempts, or else taken as it is
+    textures: str | None = None  # a folder of blank paper; without it all sheets are procedural
+    degrade: DegradeConfig = field(default_factory=DegradeConfig)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -215,6 +251,8 @@ class DataConfig(Config):
         self.require("validation_share", 0 <= self.validation_share < 1, "from 0 to less than 1")
         self.require("zoom", 0.1 <= self.zoom[0] <= self.zoom[1] <= 10, "two factors from 0.1 to 10, in order")
         self.require("rotation", 0 <= self.rotation <= 45, "from 0 to 45 degrees")
+        self.require("rotated", 0 <= self.rotated <= 1, "a chance from 0 to 1")
+        self.require("flips", all(0 <= chance <= 1 for chance in self.flips), "three chances from 0 to 1")
         self.require("least_ink", 0 <= self.least_ink < 1, "from 0 to less than 1")
         self.require("tries", self.tries >= 1, "1 or more")
 
@@ -266,3 +304,56 @@ class ReadingConfig(Config):
         super().__post_init__()
         self.require("max_pixels", self.max_pixels >= 1, "1 or more")
         self.require("dpi", 30 <= self.dpi <= 2400, "from 30 to 2400")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowConfig(Config):
+    """The sliding window; the stride is the everyday one (docs/binarize.md says how it was measured)."""
+
+    window: int = 512
+    stride: int = 448
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require("window", self.window >= 32, "32 or more")
+        self.require("stride", 1 <= self.stride <= self.window, f"from 1 to the window's {self.window}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceConfig(Config):
+    """Everything that changes the pixels of a result, beside the model."""
+
+    windows: WindowConfig = field(default_factory=WindowConfig)
+    threshold: float = 0.5
+    suppress: float = 1.0  # scales beta: 0 takes no background away, above 1 more than the model would
+    scale: Literal["auto"] | float = "auto"  # of the page, before the network sees it
+    invert: bool = True  # white-on-black pages are turned round
+    margins: bool = True  # dark scan margins are kept from becoming ink
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require("threshold", 0 < self.threshold < 1, "between 0 and 1")
+        self.require("suppress", 0 <= self.suppress <= 100, "from 0 to 100")
+        self.require("scale", self.scale == "auto" or 0.05 <= self.scale <= 8, "auto or from 0.05 to 8")
+
+
+PROTOCOLS: dict[str, InferenceConfig] = {
+    "everyday": InferenceConfig(),
+    "paper": InferenceConfig(windows=WindowConfig(stride=256), scale=1.0, invert=False, margins=False),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineConfig(Config):
+    """Where and how the network runs; none of it changes a result."""
+
+    device: str = "auto"  # auto, cpu, cuda, cuda:1, ...
+    workers: int = 0  # windows under way at once on the CPU; 0: one a core
+    batch: int = 8  # windows in one call to a GPU
+    max_memory: int = 2_000_000_000  # bytes, of all processes together
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require("workers", self.workers >= 0, "0 or more")
+        self.require("batch", self.batch >= 1, "1 or more")
+        self.require("max_memory", self.max_memory >= 100_000_000, "100 MB or more")

@@ -108,3 +108,32 @@ def _blur(values: Field, taps: Field, channels: int) -> Field:  # pragma: no cov
             for x in range(width):
                 result[y, x] += weight * (padded[margin + x - shift] + padded[margin + x + shift])
     return result
+
+
+def reduced(values: Field, step: int) -> Field:
+    """Means of step x step blocks of (H, W, C); the last rows and columns are repeated to fill a block."""
+    height, width, channels = values.shape
+    pad = ((0, -height % step), (0, -width % step), (0, 0))
+    if any(sum(p) for p in pad):
+        values = np.pad(values, pad, mode="edge")
+    blocks = values.reshape(values.shape[0] // step, step, values.shape[1] // step, step, channels)
+    means: Field = blocks.mean((1, 3), dtype=np.float32)
+    return means
+
+
+def enlarged(values: Field, shape: tuple[int, int], step: int) -> Field:
+    """Blocks of step x step pixels, (h, w, C), back at full size, interpolated linearly."""
+    rows, columns = _linear(shape[0], values.shape[0], step), _linear(shape[1], values.shape[1], step)
+    channels = values.shape[2]
+    down = (rows @ values.reshape(values.shape[0], -1)).reshape(shape[0], -1, channels)
+    return np.ascontiguousarray(np.matmul(columns, down))
+
+
+@lru_cache(maxsize=64)
+def _linear(size: int, blocks: int, step: int) -> Field:
+    place = np.clip((np.arange(size) + 0.5) / step - 0.5, 0, blocks - 1)
+    first = np.minimum(place.astype(np.int64), max(blocks - 2, 0))
+    matrix = np.zeros((size, blocks), np.float32)
+    matrix[np.arange(size), np.minimum(first + 1, blocks - 1)] = place - first
+    matrix[np.arange(size), first] += 1 - (place - first)
+    return matrix

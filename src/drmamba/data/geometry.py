@@ -41,7 +41,7 @@ def turned(piece: NDArray[np.uint8], size: int, zoom: float, angle: float) -> ND
     picture = Image.fromarray(piece)
     if angle:
         picture = picture.rotate(angle, Image.Resampling.BICUBIC)
-    margin = (piece.shape[0] - size / zoom) / 2
+    margin = max(0.0, (piece.shape[0] - size / zoom) / 2)
     box = (margin, margin, piece.shape[1] - margin, piece.shape[0] - margin)
     return np.asarray(picture.resize((size, size), Image.Resampling.BICUBIC, box))
 

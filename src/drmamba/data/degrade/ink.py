@@ -1,0 +1,107 @@
+"""What age does to ink: it fades, browns, breaks up, and shows through from the other side."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drmamba.data.fields import Field, blur, clouds, enlarged, noise, reduced, smoothstep
+from drmamba.data.page import Ink, Page, Picture
+
+BLOCK = 8  # pixels: the scale below which paper under ink is taken to be even
+LEAST = 0.05  # of the paper's brightness: what remains of the contrast of faded ink
+
+
+class Layers(NamedTuple):
+    """A page taken apart: paper without ink, the share of light the ink lets pass, and where ink is near."""
+
+    paper: Picture
+    passed: Picture  # image = paper * passed
+    near: Field  # (H, W): 1 on ink and its soft edge, 0 elsewhere
+
+
+def layers(page: Page) -> Layers:
+    """Estimate the paper under the ink from the paper around it."""
+    near = np.minimum(blur(page.ink, 1.2) * 4, 1)
+    bare = (1 - near)[..., None]
+    weight = reduced(bare, BLOCK)
+    colour = reduced(page.image * bare, BLOCK)
+    # Blocks full of ink borrow from further and further away.
+    for sigma in (1.0, 3.0):
+        colour, weight = colour + 0.1 * blur(colour, sigma), weight + 0.1 * blur(weight, sigma)
+    colour = colour + np.float32(1e-4) * page.image.mean((0, 1))
+    paper = enlarged(colour / (weight + np.float32(1e-4)), page.shape, BLOCK)
+    paper = np.maximum(paper, np.float32(0.02))
+    passed = np.clip(page.image / paper, 0, 1.5)
+    return Layers(paper, passed, near)
+
+
+def transmission(page: Page, parts: Layers) -> NDArray[np.float32]:
+    """(3,): the share of light that the ink of this page lets pass on average, at most 0.95."""
+    if not page.ink.any():
+        return np.full(3, 0.4, np.float32)
+    mean = parts.passed[page.ink].mean(0)
+    return np.clip(mean, 0.05, 0.95).astype(np.float32)
+
+
+def bleed_through(page: Page, verso: Ink, rng: np.random.Generator) -> Page:
+    """Let the other side's ink, given as it lies there, shine through: mirrored, blurred, in patches.
+
+    The stronger it is, the softer: only what is soft, mirrored or paler tells it from ink.
+    """
+    strength = rng.uniform(0.12, 0.85)
+    sigma = rng.uniform(0.5, 1.5) + max(0.0, strength - 0.4) * rng.uniform(1, 5)
+    shape = blur(verso[:, ::-1], sigma)
+    patches = smoothstep(clouds(rng, page.shape, rng.uniform(40, 200), octaves=2), -1.6, rng.uniform(0.1, 1.2))
+    if rng.random() < 0.5:
+        patches *= 1 + np.float32(0.25) * noise(rng, page.shape, rng.uniform(2, 5))
+    dark = 1 - transmission(page, layers(page))
+    dark = np.clip(dark * rng.uniform(0.75, 1.15, 3), 0, 1).astype(np.float32)  # a little browner or bluer
+    shade = (shape * patches * np.float32(strength))[..., None] * dark
+    return Page(np.clip(page.image * (1 - shade), 0, 1), page.ink)
+
+
+def faint(page: Page, rng: np.random.Generator) -> Page:
+    """Fade the ink, here more and there less, but never so far that nothing of it is left."""
+    parts = layers(page)
+    lost = np.float32(rng.uniform(0.1, 0.7)) + np.float32(rng.uniform(0.05, 0.3)) * clouds(
+        rng, page.shape, rng.uniform(20, 100), octaves=2
+    )
+    if rng.random() < 0.5:  # the pen ran dry, or the sheet is rough
+        grain = smoothstep(noise(rng, page.shape, rng.uniform(2, 6)), rng.uniform(0.2, 1), 1.6)
+        lost += grain * np.float32(rng.uniform(0.1, 0.5))
+    contrast = float(1 - transmission(page, parts).mean())
+    most = max(0.0, 1 - LEAST / max(contrast, LEAST))
+    lost = np.clip(lost, 0, most * rng.uniform(0.6, 1))
+    return Page(_with_ink(parts, 1 - lost, page.image), page.ink)
+
+
+def recoloured(page: Page, rng: np.random.Generator) -> Page:
+    """Give the ink another tone: iron-gall brown, faded red, blue, or black on another part of the page."""
+    parts = layers(page)
+    dark = 1 - transmission(page, parts)
+    tone = np.array(((0.5, 0.8, 1.2), (0.25, 1.1, 1.2), (1.2, 1.0, 0.6), (1.0, 1.0, 1.0))[rng.integers(4)])
+    gain = tone / tone.mean() * rng.uniform(0.7, 1.3)
+    gain = np.minimum(gain, 0.97 / dark).astype(np.float32)
+    where: Field = np.ones(page.shape, np.float32)
+    if rng.random() < 0.4:
+        where = smoothstep(clouds(rng, page.shape, 120, octaves=2), -0.3, 0.3)
+    return Page(_with_ink(parts, 1 + where[..., None] * (gain - 1), page.image), page.ink)
+
+
+def new_paper(page: Page, sheet: Picture, rng: np.random.Generator) -> Page:
+    """Move the ink to another sheet; what stained or showed through the old one stays behind."""
+    parts = layers(page)
+    kept = np.float32(rng.uniform(0.7, 1.15))
+    passed = 1 - (1 - parts.passed) * parts.near[..., None] * kept
+    return Page(np.clip(sheet * passed, 0, 1), page.ink)
+
+
+def _with_ink(parts: Layers, amount: Field | Picture, image: Picture) -> Picture:
+    """The image with its ink multiplied by amount, (H, W) or (H, W, 3); paper away from ink is untouched."""
+    if amount.ndim == 2:
+        amount = amount[..., None]
+    depth = (parts.paper - image) * parts.near[..., None]
+    return np.clip(image + depth * (1 - amount), 0, 1)
