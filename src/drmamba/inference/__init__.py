@@ -1,0 +1,1 @@
+"""From pages to black-and-white pages: windows, blending, thresholds, and what to say about the result."""

@@ -1,0 +1,87 @@
+"""Lanes: results in order, the same bytes whatever runs, no side effects."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from drmamba.config import EngineConfig, WindowConfig, preset
+from drmamba.errors import BackendError, CheckpointError
+from drmamba.inference.lanes import Lanes, contrast
+from drmamba.inference.tiling import probability
+from drmamba.model.network import DRMamba, Output
+
+
+class Flat(nn.Module):
+    """A stand-in network that answers one value everywhere, or the shape of what it got."""
+
+    def __init__(self, value=0.0):
+        super().__init__()
+        self.value = nn.Parameter(torch.tensor(value))
+        self.seen = []
+
+    def forward(self, image, *, suppress=1.0, maps=False):  # noqa: ARG002
+        self.seen.append(tuple(image.shape))
+        logits = image.mean(1) * 0 + self.value * suppress
+        return Output(logits, logits, None)
+
+
+@pytest.fixture(scope="module")
+def page():
+    return np.random.default_rng(0).integers(0, 256, (150, 210, 3), np.uint8)
+
+
+@pytest.fixture(scope="module")
+def network():
+    torch.manual_seed(0)
+    return DRMamba(preset("lite"))
+
+
+def test_any_number_of_workers_and_any_batch_give_the_same_bytes(page, network):
+    config = WindowConfig(window=96, stride=64)
+    results = []
+    for workers, batch in [(1, 1), (2, 1), (3, 8), (1, 5)]:
+        with Lanes(network, EngineConfig(device="cpu", workers=workers, batch=batch)) as lanes:
+            results.append(probability(page, lanes.predict(), config).tobytes())
+    assert len(set(results)) == 1
+
+
+def test_the_programs_own_threads_stay_as_they_are():
+    before = torch.get_num_threads()
+    with Lanes(Flat(), EngineConfig(device="cpu", workers=2)):
+        assert torch.get_num_threads() == before
+
+
+def test_suppress_reaches_the_network(page):
+    with Lanes(Flat(2.0), EngineConfig(device="cpu", workers=1)) as lanes:
+        for suppress in (0.0, 1.0, 1.5):
+            found = probability(page, lanes.predict(suppress=suppress))
+            np.testing.assert_allclose(found, torch.tensor(2.0 * suppress).sigmoid().item(), atol=1e-6)
+
+
+def test_a_window_without_contrast_is_blank_and_not_run():
+    stand_in = Flat(5.0)
+    with Lanes(stand_in, EngineConfig(device="cpu", workers=1)) as lanes:
+        paper = np.full((40, 40, 3), (250, 240, 200), np.uint8)
+        assert probability(paper, lanes.predict(min_contrast=8)).max() == 0
+        assert stand_in.seen == []
+        paper[20, 20] = 0
+        assert probability(paper, lanes.predict(min_contrast=8)).min() > 0.9
+
+
+def test_contrast_is_of_the_channels_not_between_them():
+    assert contrast(np.full((5, 5, 3), (250, 10, 90), np.uint8)) == 0
+    assert contrast(np.array([[[0, 0, 0], [0, 0, 77]]], np.uint8)) == 77
+
+
+def test_broken_weights_are_reported(page):
+    with (
+        Lanes(Flat(float("nan")), EngineConfig(device="cpu", workers=1)) as lanes,
+        pytest.raises(CheckpointError, match="not numbers"),
+    ):
+        probability(page, lanes.predict())
+
+
+def test_a_device_that_is_not_there_is_named():
+    with pytest.raises(BackendError, match="nonsense"):
+        Lanes(Flat(), EngineConfig(device="nonsense"))
