@@ -78,10 +78,10 @@ def available() -> dict[str, str]:
     return {name: _load(name)[1] or "yes" for name in _MODULES}
 
 
-def choose_backend(backend: Backend, device: torch.device) -> str:
+def choose_backend(backend: Backend, device: torch.device, dtype: torch.dtype = torch.float32) -> str:
     """The name of the backend that will run; raises if one asked for by name cannot."""
     if backend == "auto":
-        if torch.compiler.is_exporting() or device.type not in ("cpu", "cuda"):
+        if torch.compiler.is_exporting() or device.type not in ("cpu", "cuda") or dtype == torch.float64:
             return "chunked"
         wanted = "triton" if device.type == "cuda" else "numba"
         return "chunked" if _load(wanted)[1] else wanted
@@ -92,6 +92,8 @@ def choose_backend(backend: Backend, device: torch.device) -> str:
         raise BackendError(f"the scan backend {backend!r} cannot run here: {reason}")
     if backend == "numba" and device.type != "cpu":
         raise BackendError(f"the scan backend 'numba' runs on CPU tensors, got {device}; use 'triton' or 'auto'")
+    if backend in ("numba", "triton") and dtype == torch.float64:
+        raise BackendError(f"the scan backend {backend!r} works in float32; for float64 use 'chunked' or 'reference'")
     return backend
 
 
@@ -107,9 +109,8 @@ def _load(name: str) -> tuple[ModuleType | None, str]:
 
 
 def _run(function: str, backend: Backend, values: tuple[Tensor, ...], order: Tensor) -> Tensor:
-    name = choose_backend(backend, values[0].device)
-    module, _ = _load(name)
     kind = values[0].dtype
+    module, _ = _load(choose_backend(backend, values[0].device, kind))
     # States are float32 whatever autocast says (no operation of a scan is one it would narrow); float64 stays.
     wide = torch.float64 if kind == torch.float64 else torch.float32
     result: Tensor = getattr(module, function)(*(v.to(wide) for v in values), order.to(values[0].device))
