@@ -28,7 +28,10 @@ class SameConv2d(nn.Conv2d):
         k, stride = self.kernel_size[0], self.stride[0]
         if stride == 1:
             return F.conv2d(x, self.weight, self.bias, 1, k // 2, 1, self.groups)
-        padding = [_same(size, k, stride) for size in (x.shape[-1], x.shape[-2])]  # right to left as F.pad wants
+        if x.shape[-1] % 2 == 0 and x.shape[-2] % 2 == 0:
+            # One more row and column in front, cut off the small output, is cheaper than padding the large input.
+            return F.conv2d(x, self.weight, self.bias, stride, (k + 1) // 2, 1, self.groups)[..., 1:, 1:]
+        padding = [_same(size, k, stride) for size in (x.shape[-1], x.shape[-2])]  # width first, as F.pad wants
         x = F.pad(x, [side for total in padding for side in (total // 2, total - total // 2)])
         return F.conv2d(x, self.weight, self.bias, stride, 0, 1, self.groups)
 
@@ -51,7 +54,7 @@ class DepthwiseSeparable(nn.Module):
         self.residual = stride == 1 and width_in == width
 
     def forward(self, x: Tensor) -> Tensor:
-        y = F.relu6(self.bn1(self.conv_dw(x)))
+        y = F.relu6(self.bn1(self.conv_dw(x)), inplace=True)
         y = self.bn2(self.conv_pw(y))
         return x + y if self.residual else y
 
@@ -69,8 +72,8 @@ class InvertedResidual(nn.Module):
         self.residual = stride == 1 and width_in == width
 
     def forward(self, x: Tensor) -> Tensor:
-        y = F.relu6(self.bn1(self.conv_pw(x)))
-        y = F.relu6(self.bn2(self.conv_dw(y)))
+        y = F.relu6(self.bn1(self.conv_pw(x)), inplace=True)
+        y = F.relu6(self.bn2(self.conv_dw(y)), inplace=True)
         y = self.bn3(self.conv_pwl(y))
         return x + y if self.residual else y
 
@@ -104,7 +107,7 @@ class EfficientNetLite0(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out")
 
     def forward(self, x: Tensor) -> list[Tensor]:
-        x = F.relu6(self.bn1(self.conv_stem(x)))
+        x = F.relu6(self.bn1(self.conv_stem(x)), inplace=True)
         features = []
         for i, stage in enumerate(self.blocks):
             x = stage(x)

@@ -1,8 +1,9 @@
 """The numba loops behind `drmamba.ops.cpu`; a task is one (batch, block of LANES channels).
 
 The dual-route kernels work on CHUNK tokens at a time in one flat scratch array: gather the tokens of the order,
-compute, scatter. One array with constant offsets is what lets the compiler vectorize without asking whether
-a dozen arrays overlap. Widths are multiples of LANES; `cpu` pads.
+compute, scatter. One array, all of whose operands stand at constant distances from each other, is what lets the
+compiler vectorize without asking whether a dozen arrays overlap; hence rates and running sums have a row of their
+own too. Widths are multiples of LANES; `cpu` pads.
 """
 
 from __future__ import annotations
@@ -82,22 +83,20 @@ def linear_backward(
                     d_a[n, t, low + c] = 0
 
 
-# Rows of the scratch array, each CHUNK + 1 tokens of LANES channels; row() gives the offset of one token.
-DELTA, G, S, BETA, A_D_, A_B_, D_, B_, OUT, D_S, D_G, D_DELTA, D_BETA, SUMS, RATES = range(15)
-ROW = (CHUNK + 1) * LANES
-SCRATCH = 15 * ROW
-
-
-@njit(inline="always", **JIT)
-def row(role: int, token: int) -> int:
-    return role * ROW + token * LANES
+# Rows of the scratch array, each CHUNK + 1 tokens of LANES channels. E_*: the gradient that reaches a state;
+# SUM_*: the running gradients of A_D and A_B. DELTA, G, S and BETA are overwritten by their own gradients.
+DELTA, G, S, BETA, OUT, RATE_D, RATE_B, DECAY_D, DECAY_B, D_, B_, E_D, E_B, SUM_D, SUM_B = (
+    (CHUNK + 1) * LANES * i for i in range(15)
+)
+SCRATCH = (CHUNK + 1) * LANES * 15
+POSITIVE = 0x7FFFFFFF  # a mask that tells the compiler what it cannot see: this index does not wrap
 
 
 @njit(**JIT)
 def gather(w: Array, role: int, source: Array, n: int, order: Array, start: int, size: int, low: int) -> None:
     """Tokens start .. start + size - 1 of the order into a row of the scratch array."""
     for i in range(size):
-        t, at = order[start + i], row(role, i)
+        t, at = order[start + i] & POSITIVE, role + i * LANES
         for c in range(LANES):
             w[at + c] = source[n, t, low + c]
 
@@ -106,34 +105,38 @@ def gather(w: Array, role: int, source: Array, n: int, order: Array, start: int,
 def scatter(w: Array, role: int, target: Array, n: int, order: Array, start: int, size: int, low: int) -> None:
     """Add a row of the scratch array to the tokens it belongs to."""
     for i in range(size):
-        t, at = order[start + i], row(role, i)
+        t, at = order[start + i] & POSITIVE, role + i * LANES
         for c in range(LANES):
             target[n, t, low + c] += w[at + c]
 
 
 @njit(**JIT)
-def load_rates(w: Array, A_D: Array, A_B: Array, low: int) -> None:
+def move(w: Array, target: int, source: int) -> None:
+    """Copy one token of the scratch array."""
     for c in range(LANES):
-        w[row(RATES, 0) + c] = -A_D[low + c]
-        w[row(RATES, 1) + c] = -A_B[low + c]
+        w[target + c] = w[source + c]
+
+
+@njit(**JIT)
+def load_rates(w: Array, A_D: Array, A_B: Array, low: int) -> None:
+    for i in range(CHUNK):
+        for c in range(LANES):
+            w[RATE_D + i * LANES + c] = -A_D[low + c]
+            w[RATE_B + i * LANES + c] = -A_B[low + c]
 
 
 @njit(**JIT)
 def advance(w: Array, size: int) -> None:
     """Eqs. (8)-(10) over a chunk: D_ and B_ hold the state before token i in place i, after it in i + 1."""
+    for x in range(size * LANES):
+        w[DECAY_D + x] = exp_decay(w[DELTA + x] * w[RATE_D + x])  # Eq. (8)
+        w[DECAY_B + x] = exp_decay(w[DELTA + x] * w[RATE_B + x])
     for i in range(size):
-        at = i * LANES
         for c in range(LANES):
-            delta = w[DELTA * ROW + at + c]
-            w[A_D_ * ROW + at + c] = exp_decay(delta * w[RATES * ROW + c])  # Eq. (8)
-            w[A_B_ * ROW + at + c] = exp_decay(delta * w[RATES * ROW + LANES + c])
-    for i in range(size):
-        at = i * LANES
-        for c in range(LANES):
-            g = w[G * ROW + at + c]
-            detail = g * w[S * ROW + at + c]
-            w[D_ * ROW + at + LANES + c] = w[A_D_ * ROW + at + c] * w[D_ * ROW + at + c] + detail  # Eq. (9)
-            w[B_ * ROW + at + LANES + c] = w[A_B_ * ROW + at + c] * w[B_ * ROW + at + c] + (g - detail)  # Eq. (10)
+            x = i * LANES + c
+            detail = w[G + x] * w[S + x]
+            w[D_ + LANES + x] = w[DECAY_D + x] * w[D_ + x] + detail  # Eq. (9)
+            w[B_ + LANES + x] = w[DECAY_B + x] * w[B_ + x] + (w[G + x] - detail)  # Eq. (10)
 
 
 @njit(**JIT)
@@ -159,51 +162,51 @@ def dual_forward(
         load_rates(w, A_D, A_B, low)
         for r in range(orders.shape[0]):
             order = orders[r]
-            w[row(D_, 0) : row(D_, 1)] = 0
-            w[row(B_, 0) : row(B_, 1)] = 0
+            w[D_ : D_ + LANES] = 0
+            w[B_ : B_ + LANES] = 0
             for start in range(0, length, CHUNK):
                 size = min(CHUNK, length - start)
                 if states.shape[3] > 0:
                     for c in range(LANES):
-                        states[0, n, r, start // CHUNK, low + c] = w[row(D_, 0) + c]
-                        states[1, n, r, start // CHUNK, low + c] = w[row(B_, 0) + c]
+                        states[0, n, r, start // CHUNK, low + c] = w[D_ + c]
+                        states[1, n, r, start // CHUNK, low + c] = w[B_ + c]
                 gather(w, DELTA, delta, n, order, start, size, low)
                 gather(w, G, g, n, order, start, size, low)
                 gather(w, S, s, n, order, start, size, low)
                 gather(w, BETA, beta, n, order, start, size, low)
                 advance(w, size)
-                for i in range(size * LANES):  # Eq. (11)
-                    w[OUT * ROW + i] = w[D_ * ROW + LANES + i] - w[BETA * ROW + i] * w[B_ * ROW + LANES + i]
+                for x in range(size * LANES):  # Eq. (11)
+                    w[OUT + x] = w[D_ + LANES + x] - w[BETA + x] * w[B_ + LANES + x]
                 scatter(w, OUT, O, n, order, start, size, low)  # Eq. (12)
-                for c in range(LANES):
-                    w[row(D_, 0) + c] = w[row(D_, size) + c]
-                    w[row(B_, 0) + c] = w[row(B_, size) + c]
+                move(w, D_, D_ + size * LANES)
+                move(w, B_, B_ + size * LANES)
 
 
 @njit(**JIT)
 def retreat(w: Array, size: int) -> None:
-    """Gradients of Eqs. (8)-(11) over a chunk, last token first.
+    """Gradients of Eqs. (8)-(11) over a chunk, last token first; OUT holds the gradient of O.
 
-    With e the gradient that reaches a state: e^D_t = d_O_t + a^D_{t+1} e^D_{t+1} and
-    e^B_t = -beta_t d_O_t + a^B_{t+1} e^B_{t+1}. SUMS holds e^D, e^B and the running gradients of A_D, A_B.
+    e^D_t = d_O_t + a^D_{t+1} e^D_{t+1} and e^B_t = -beta_t d_O_t + a^B_{t+1} e^B_{t+1} reach the states of token t;
+    E_D and E_B hold in place i what reaches the state before token i.
     """
     for i in range(size - 1, -1, -1):
-        at = i * LANES
+        at = (i * LANES) & POSITIVE
         for c in range(LANES):
-            d_O = w[OUT * ROW + at + c]
-            e_D = w[SUMS * ROW + c] + d_O
-            e_B = w[SUMS * ROW + LANES + c] - w[BETA * ROW + at + c] * d_O
-            w[D_BETA * ROW + at + c] = -d_O * w[B_ * ROW + at + LANES + c]
-            w[D_S * ROW + at + c] = w[G * ROW + at + c] * (e_D - e_B)
-            w[D_G * ROW + at + c] = w[S * ROW + at + c] * (e_D - e_B) + e_B
-            e_D *= w[A_D_ * ROW + at + c]  # now the gradient that reaches the state before
-            e_B *= w[A_B_ * ROW + at + c]
-            w[SUMS * ROW + c] = e_D
-            w[SUMS * ROW + LANES + c] = e_B
-            along_D, along_B = e_D * w[D_ * ROW + at + c], e_B * w[B_ * ROW + at + c]  # a_t times d a_t
-            w[D_DELTA * ROW + at + c] = w[RATES * ROW + c] * along_D + w[RATES * ROW + LANES + c] * along_B
-            w[SUMS * ROW + 2 * LANES + c] -= w[DELTA * ROW + at + c] * along_D
-            w[SUMS * ROW + 3 * LANES + c] -= w[DELTA * ROW + at + c] * along_B
+            x = at + c
+            d_O, g, s, delta = w[OUT + x], w[G + x], w[S + x], w[DELTA + x]
+            e_D = w[E_D + LANES + x] + d_O
+            e_B = w[E_B + LANES + x] - w[BETA + x] * d_O
+            w[BETA + x] = -d_O * w[B_ + LANES + x]
+            w[S + x] = g * (e_D - e_B)
+            w[G + x] = s * (e_D - e_B) + e_B
+            e_D *= w[DECAY_D + x]
+            e_B *= w[DECAY_B + x]
+            along_D, along_B = e_D * w[D_ + x], e_B * w[B_ + x]  # the decay's gradient times the decay
+            w[E_D + x] = e_D
+            w[E_B + x] = e_B
+            w[DELTA + x] = w[RATE_D + x] * along_D + w[RATE_B + x] * along_B
+            w[SUM_D + x] = w[SUM_D + LANES + x] - delta * along_D
+            w[SUM_B + x] = w[SUM_B + LANES + x] - delta * along_B
 
 
 @njit(**JIT)
@@ -233,16 +236,19 @@ def dual_backward(
     for task in range(first, last):
         n, low = task // blocks, task % blocks * LANES
         load_rates(w, A_D, A_B, low)
-        w[row(SUMS, 2) : row(SUMS, 4)] = 0
+        w[E_D:] = 0
         for r in range(orders.shape[0]):
             order = orders[r]
-            w[row(SUMS, 0) : row(SUMS, 2)] = 0
+            w[E_D : E_D + LANES] = 0
+            w[E_B : E_B + LANES] = 0
             for chunk in range(states.shape[3] - 1, -1, -1):
                 start = chunk * CHUNK
                 size = min(CHUNK, length - start)
                 for c in range(LANES):
-                    w[row(D_, 0) + c] = states[0, n, r, chunk, low + c]
-                    w[row(B_, 0) + c] = states[1, n, r, chunk, low + c]
+                    w[D_ + c] = states[0, n, r, chunk, low + c]
+                    w[B_ + c] = states[1, n, r, chunk, low + c]
+                for role in (E_D, E_B, SUM_D, SUM_B):  # where this chunk ends, the one after it began
+                    move(w, role + size * LANES, role)
                 gather(w, DELTA, delta, n, order, start, size, low)
                 gather(w, G, g, n, order, start, size, low)
                 gather(w, S, s, n, order, start, size, low)
@@ -250,10 +256,10 @@ def dual_backward(
                 gather(w, OUT, d_O, n, order, start, size, low)
                 advance(w, size)
                 retreat(w, size)
-                scatter(w, D_S, d_s, n, order, start, size, low)
-                scatter(w, D_G, d_g, n, order, start, size, low)
-                scatter(w, D_DELTA, d_delta, n, order, start, size, low)
-                scatter(w, D_BETA, d_beta, n, order, start, size, low)
+                scatter(w, DELTA, d_delta, n, order, start, size, low)
+                scatter(w, G, d_g, n, order, start, size, low)
+                scatter(w, S, d_s, n, order, start, size, low)
+                scatter(w, BETA, d_beta, n, order, start, size, low)
         for c in range(LANES):
-            d_A_D[n, low + c] = w[row(SUMS, 2) + c]
-            d_A_B[n, low + c] = w[row(SUMS, 3) + c]
+            d_A_D[n, low + c] = w[SUM_D + c]
+            d_A_B[n, low + c] = w[SUM_B + c]

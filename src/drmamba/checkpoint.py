@@ -1,0 +1,120 @@
+"""A model in one safetensors file: weights, config and provenance. Nothing here, or anywhere, loads a pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as serialize
+
+import drmamba
+from drmamba.config import Config, ModelConfig
+from drmamba.errors import CheckpointError, ConfigError
+from drmamba.images import write_atomic
+from drmamba.model.network import DRMamba
+
+FORMAT = "drmamba-1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance(Config):
+    """Where a model comes from; what `drmamba info` prints and reports repeat."""
+
+    preset: str = "custom"
+    version: str = ""  # of the package that wrote the file
+    date: str = ""
+    trained: bool = False
+    data: tuple[str, ...] = ()  # what it was trained on: years, extra sets
+    held_out: str = ""
+    metrics: dict[str, Any] = field(default_factory=dict)
+    notes: str = ""
+
+
+def save(path: Path | str, network: DRMamba, provenance: Provenance, *, half: bool = False) -> None:
+    """Write the network atomically; `half` stores float16, which loads as float32."""
+    tensors = {
+        name: (value.half() if half and value.is_floating_point() else value).contiguous()
+        for name, value in network.state_dict().items()
+    }
+    metadata = {
+        "format": FORMAT,
+        "config": json.dumps(network.config.to_dict()),
+        "provenance": json.dumps({**provenance.to_dict(), "version": provenance.version or drmamba.__version__}),
+    }
+    write_atomic(Path(path), serialize(tensors, metadata))
+
+
+def load(path: Path | str) -> tuple[DRMamba, Provenance]:
+    """Read a network and its provenance; every name and shape is checked, and what differs is said."""
+    path = Path(path)
+    config, provenance = read_header(path)
+    network = DRMamba(config)
+    fit(network, read_tensors(path), path)
+    return network, provenance
+
+
+def read_header(path: Path) -> tuple[ModelConfig, Provenance]:
+    """Config and provenance without the weights."""
+    metadata = _opened(path)[1]
+    if metadata.get("format") != FORMAT:
+        raise CheckpointError(
+            f"{path} is not a drmamba model (its format is {metadata.get('format', 'not stated')!r}, "
+            f"{FORMAT!r} is needed); write one with `drmamba train`"
+        )
+    try:
+        config = ModelConfig.from_dict(json.loads(metadata["config"]))
+        known = Provenance().to_dict()
+        stated = json.loads(metadata.get("provenance", "{}"))
+        return config, Provenance.from_dict({k: v for k, v in stated.items() if k in known})
+    except (KeyError, ValueError, ConfigError) as error:
+        raise CheckpointError(f"{path} has unreadable metadata: {error}") from error
+
+
+def read_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """Every tensor of a safetensors file."""
+    return _opened(path, tensors=True)[0]
+
+
+def fit(network: torch.nn.Module, tensors: dict[str, torch.Tensor], path: Path | str) -> None:
+    """Put the tensors into the network, or say exactly which do not fit."""
+    own = network.state_dict()
+    wrong = [f"missing {name}" for name in own.keys() - tensors.keys()]
+    wrong += [f"unknown {name}" for name in tensors.keys() - own.keys()]
+    wrong += [
+        f"{name} is {tuple(tensors[name].shape)}, not {tuple(own[name].shape)}"
+        for name in own.keys() & tensors.keys()
+        if tensors[name].shape != own[name].shape
+    ]
+    if wrong:
+        listed = "; ".join(sorted(wrong)[:8]) + (f"; and {len(wrong) - 8} more" if len(wrong) > 8 else "")
+        raise CheckpointError(f"{path} does not fit the network: {listed}")
+    network.load_state_dict({name: value.to(own[name].dtype) for name, value in tensors.items()})
+
+
+def embedded(name: str) -> Path | None:
+    """The weights that ship inside the package, or None while there are none of that name."""
+    path = Path(str(files("drmamba") / "weights" / f"{name}.safetensors"))
+    return path if path.is_file() else None
+
+
+def sha256(path: Path | str) -> str:
+    """The hash that reports name a model by."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _opened(path: Path, *, tensors: bool = False) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+    if not path.is_file():
+        raise CheckpointError(f"there is no model file {path}")
+    try:
+        with safe_open(path, framework="pt") as file:
+            values = {name: file.get_tensor(name) for name in file.keys()} if tensors else {}  # noqa: SIM118
+            return values, file.metadata() or {}
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path} is not a readable safetensors file: {error}") from error

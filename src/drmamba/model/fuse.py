@@ -1,0 +1,25 @@
+"""The network as it runs at inference: batch normalizations folded into the convolutions before them."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import torch
+from torch import nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+from drmamba.model.network import DRMamba
+
+
+def fused(network: DRMamba) -> DRMamba:
+    """A copy in eval mode and channels-last memory, without batch normalizations; the same function."""
+    network = deepcopy(network).eval()
+    for module in list(network.modules()):
+        children = list(module.named_children())
+        for (name, conv), (norm_name, norm) in zip(children, children[1:], strict=False):
+            if isinstance(conv, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d):
+                setattr(module, name, fuse_conv_bn_eval(conv, norm))
+                setattr(module, norm_name, nn.Identity())
+    for parameter in network.parameters():
+        parameter.requires_grad_(False)
+    return network.to(memory_format=torch.channels_last)
