@@ -6,6 +6,11 @@ of the (1 - r_k). After k erosions, strokes up to 2k pixels wide have left their
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numba
@@ -56,26 +61,53 @@ class _Compiled(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, p: Tensor, steps: int) -> Tensor:
         pages = p.detach().contiguous().numpy()
-        skeleton, eroded, residues = _forward(pages, steps)
+        batch, height, width = pages.shape
+        skeleton = np.empty_like(pages)
+        eroded = np.empty((steps + 1, batch, height + 2, width + 2), np.float32)
+        residues = np.empty((steps, *pages.shape), np.float32)
+        _share(_forward, pages, skeleton, eroded, residues)
         ctx.saved = eroded, residues
         return torch.from_numpy(skeleton)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         eroded, residues = ctx.saved
-        return torch.from_numpy(_backward(grads[0].contiguous().numpy(), eroded, residues)), None
+        received = gradients[0].contiguous().numpy()
+        result = np.empty_like(received)
+        _share(_backward, received, result, eroded, residues)
+        return torch.from_numpy(result), None
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)  # type: ignore[untyped-decorator]
-def _forward(pages: Pages, steps: int) -> tuple[Pages, Pages, Pages]:  # pragma: no cover - compiled
-    """The skeleton; every erosion (steps + 1, B, H + 2, W + 2), framed; every residue (steps, B, H, W)."""
-    batch, height, width = pages.shape
-    skeleton = np.empty((batch, height, width), np.float32)
-    eroded = np.full((steps + 1, batch, height + 2, width + 2), np.float32(2), np.float32)
-    residues = np.empty((steps, batch, height, width), np.float32)
-    for b in numba.prange(batch):
+def _share(kernel: Callable[..., None], pages: Pages, *arrays: Pages) -> None:
+    """Run the kernel on all pages, on as many threads as torch uses."""
+    threads = min(torch.get_num_threads(), len(pages))
+    cuts = [len(pages) * i // max(1, threads) for i in range(threads + 1)]
+    shares = [
+        _pool(os.getpid(), threads).submit(kernel, low, high, pages, *arrays)
+        for low, high in pairwise(cuts[1:])
+    ]
+    kernel(0, cuts[1] if threads else 0, pages, *arrays)
+    for share in shares:
+        share.result()
+
+
+@lru_cache(maxsize=4)
+def _pool(pid: int, threads: int) -> ThreadPoolExecutor:  # noqa: ARG001  a fork needs threads of its own
+    return ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="drmamba-skeleton")
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _forward(
+    low: int, high: int, pages: Pages, skeleton: Pages, eroded: Pages, residues: Pages
+) -> None:  # pragma: no cover - compiled
+    """Fill skeleton (B, H, W), eroded (steps + 1, B, H + 2, W + 2) and residues (steps, B, H, W)."""
+    steps, _, height, width = residues.shape
+    for b in range(low, high):
+        # A frame of 2s means "no neighbour" to an erosion; a dilation never looks at it.
+        eroded[:, b] = np.float32(2)
         eroded[0, b, 1:-1, 1:-1] = pages[b]
         rows = np.empty((height + 2, width), np.float32)
+        rest = np.ones((height, width), np.float32)
         for k in range(steps):
             p, e = eroded[k, b], eroded[k + 1, b]
             for y in range(1, height + 1):
@@ -84,13 +116,9 @@ def _forward(pages: Pages, steps: int) -> tuple[Pages, Pages, Pages]:  # pragma:
                     c = p[y - 1, x] if p[y - 1, x] < p[y + 1, x] else p[y + 1, x]
                     a = a if a < c else c
                     e[y, x] = a if a < p[y, x] else p[y, x]
-            # The frame of 2s means "no neighbour" to an erosion; a dilation must not see it.
             for y in range(1, height + 1):
-                rows[y, 0] = e[y, 1]
-                rows[y, width - 1] = e[y, width]
-                if width > 1:
-                    rows[y, 0] = max(e[y, 1], e[y, 2])
-                    rows[y, width - 1] = max(e[y, width], e[y, width - 1])
+                rows[y, 0] = max(e[y, 1], e[y, min(2, width)])
+                rows[y, width - 1] = max(e[y, width], e[y, max(width - 1, 1)])
                 for x in range(1, width - 1):
                     a = e[y, x] if e[y, x] > e[y, x + 2] else e[y, x + 2]
                     rows[y, x] = a if a > e[y, x + 1] else e[y, x + 1]
@@ -101,20 +129,19 @@ def _forward(pages: Pages, steps: int) -> tuple[Pages, Pages, Pages]:  # pragma:
                     a = rows[y, x] if rows[y, x] > rows[y + 2, x] else rows[y + 2, x]
                     a = a if a > rows[y + 1, x] else rows[y + 1, x]
                     r = p[y + 1, x + 1] - a
-                    residues[k, b, y, x] = r if r > 0 else np.float32(0)
-        rest = np.ones((height, width), np.float32)
-        for k in range(steps):
-            rest *= np.float32(1) - residues[k, b]
+                    r = r if r > 0 else np.float32(0)
+                    residues[k, b, y, x] = r
+                    rest[y, x] *= np.float32(1) - r
         skeleton[b] = np.float32(1) - rest
-    return skeleton, eroded, residues
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)  # type: ignore[untyped-decorator]
-def _backward(grads: Pages, eroded: Pages, residues: Pages) -> Pages:  # pragma: no cover - compiled
-    """The gradient with respect to p; a minimum or maximum passes it to the first pixel that attains it."""
-    steps, batch, height, width = residues.shape
-    result = np.empty((batch, height, width), np.float32)
-    for b in numba.prange(batch):
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _backward(
+    low: int, high: int, received: Pages, result: Pages, eroded: Pages, residues: Pages
+) -> None:  # pragma: no cover - compiled
+    """Fill result with the gradient for p; a minimum or maximum passes it to the first pixel attaining it."""
+    steps, _, height, width = residues.shape
+    for b in range(low, high):
         after = np.zeros((height + 2, width + 2), np.float32)  # of the erosion this step made
         for k in range(steps - 1, -1, -1):
             p, e = eroded[k, b], eroded[k + 1, b]
@@ -123,10 +150,10 @@ def _backward(grads: Pages, eroded: Pages, residues: Pages) -> Pages:  # pragma:
                 for x in range(1, width + 1):
                     if residues[k, b, y - 1, x - 1] <= 0:
                         continue
-                    g = grads[b, y - 1, x - 1]
+                    g = received[b, y - 1, x - 1]
                     for j in range(steps):
                         if j != k:
-                            g *= 1 - residues[j, b, y - 1, x - 1]
+                            g *= np.float32(1) - residues[j, b, y - 1, x - 1]
                     before[y, x] += g
                     best, by, bx = np.float32(-1), y, x
                     for ny in range(max(y - 1, 1), min(y + 1, height) + 1):
@@ -139,17 +166,16 @@ def _backward(grads: Pages, eroded: Pages, residues: Pages) -> Pages:  # pragma:
                     g = after[y, x]
                     if g == 0:
                         continue
-                    low = e[y, x]
-                    if p[y, x] == low:
+                    least = e[y, x]
+                    if p[y, x] == least:
                         before[y, x] += g
-                    elif p[y, x - 1] == low:
+                    elif p[y, x - 1] == least:
                         before[y, x - 1] += g
-                    elif p[y, x + 1] == low:
+                    elif p[y, x + 1] == least:
                         before[y, x + 1] += g
-                    elif p[y - 1, x] == low:
+                    elif p[y - 1, x] == least:
                         before[y - 1, x] += g
                     else:
                         before[y + 1, x] += g
             after = before
         result[b] = after[1:-1, 1:-1]
-    return result
