@@ -116,17 +116,19 @@ def reduced(values: Field, step: int) -> Field:
     pad = ((0, -height % step), (0, -width % step), (0, 0))
     if any(sum(p) for p in pad):
         values = np.pad(values, pad, mode="edge")
-    blocks = values.reshape(values.shape[0] // step, step, values.shape[1] // step, step, channels)
-    means: Field = blocks.mean((1, 3), dtype=np.float32)
+    height, width = values.shape[0] // step, values.shape[1] // step
+    bands = values.reshape(height, step, -1).sum(1)  # whole rows first: far faster than both axes at once
+    means: Field = bands.reshape(height, width, step, channels).sum(2) * np.float32(1 / step**2)
     return means
 
 
 def enlarged(values: Field, shape: tuple[int, int], step: int) -> Field:
     """Blocks of step x step pixels, (h, w, C), back at full size, interpolated linearly."""
-    rows, columns = _linear(shape[0], values.shape[0], step), _linear(shape[1], values.shape[1], step)
-    channels = values.shape[2]
-    down = (rows @ values.reshape(values.shape[0], -1)).reshape(shape[0], -1, channels)
-    return np.ascontiguousarray(np.matmul(columns, down))
+    height, width, channels = values.shape
+    rows, columns = _linear(shape[0], height, step), _linear(shape[1], width, step)
+    across = columns @ values.swapaxes(0, 1).reshape(width, -1)  # (W, h * C)
+    across = across.reshape(shape[1], height, channels).swapaxes(0, 1).reshape(height, -1)  # (h, W * C)
+    return (rows @ across).reshape(*shape, channels)
 
 
 @lru_cache(maxsize=64)

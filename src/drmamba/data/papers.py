@@ -88,8 +88,8 @@ def paper(rng: np.random.Generator, shape: tuple[int, int]) -> Picture:
     shade += noise(rng, shape, 2) * np.float32(rng.uniform(0.002, 0.02))
     if rng.random() < 0.3:
         shade += laid_lines(rng, shape)
-    if rng.random() < 0.25:
-        shade += fibres(rng, shape, rng.uniform(0.01, 0.04))
+    if rng.random() < 0.15:
+        shade += fibres(rng, shape, rng.uniform(0.005, 0.02))
     return tinted(shade, drawn(COLOURS, rng), rng)
 
 

@@ -32,7 +32,7 @@ def stain(page: Page, rng: np.random.Generator) -> Page:
     """Water, coffee or grease dried on the sheet, with or without the darker rim where it stopped."""
     size = min(page.shape)
     if rng.random() < 0.4:  # damp has crept in from a side
-        edge = clouds(rng, page.shape, size * rng.uniform(0.4, 0.9), octaves=4) * np.float32(0.8)
+        edge = noise(rng, page.shape, size * rng.uniform(0.5, 1)) + 0.15 * clouds(rng, page.shape, size / 6, octaves=3)
         distance = edge + np.float32(rng.uniform(0.5, 1.8))
     else:
         distance = _spot(rng, page.shape, rng.uniform(0.08, 0.5) * size, rng.uniform(0.05, 0.25))
@@ -70,8 +70,9 @@ def blots(page: Page, rng: np.random.Generator) -> Page:
         soft = rng.uniform(0.2, 0.7)
         inside = 1 - smoothstep(distance, 1 - soft, 1 + soft)
         inside *= 1 - np.float32(rng.uniform(0, 0.3)) * np.abs(noise(rng, page.shape, 8))
-        dark = np.float32(rng.uniform(0.25, 0.75)) * rng.uniform(0.85, 1.15, 3).astype(np.float32)
-        image = image * (1 - np.maximum(inside, 0)[..., None] * np.minimum(dark, 1))
+        tone = 1 + rng.uniform(-0.05, 0.2) * np.array([-1, 0, 1])  # black to brown
+        dark = (rng.uniform(0.25, 0.8) * tone).astype(np.float32)
+        image = image * (1 - np.clip(inside, 0, 1)[..., None] * np.minimum(dark, 1))
     return Page(image, page.ink)
 
 
