@@ -329,17 +329,21 @@ class InferenceConfig(Config):
     scale: Literal["auto"] | float = "auto"  # of the page, before the network sees it
     invert: bool = True  # white-on-black pages are turned round
     margins: bool = True  # dark scan margins are kept from becoming ink
+    min_contrast: int = 8  # grey levels (of 255): a window with less is blank without being run
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require("threshold", 0 < self.threshold < 1, "between 0 and 1")
         self.require("suppress", 0 <= self.suppress <= 100, "from 0 to 100")
         self.require("scale", self.scale == "auto" or 0.05 <= self.scale <= 8, "auto or from 0.05 to 8")
+        self.require("min_contrast", 0 <= self.min_contrast <= 255, "from 0 to 255")
 
 
 PROTOCOLS: dict[str, InferenceConfig] = {
     "everyday": InferenceConfig(),
-    "paper": InferenceConfig(windows=WindowConfig(stride=256), scale=1.0, invert=False, margins=False),
+    "paper": InferenceConfig(
+        windows=WindowConfig(stride=256), scale=1.0, invert=False, margins=False, min_contrast=0
+    ),
 }
 
 

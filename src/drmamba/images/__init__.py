@@ -12,29 +12,32 @@ from drmamba.errors import ImageError
 from drmamba.images.atomic import write_atomic
 from drmamba.images.pdf import PdfPage, is_pdf, pdf_pages
 from drmamba.images.raster import SUFFIXES as PICTURES
-from drmamba.images.raster import RasterPage, raster_pages
+from drmamba.images.raster import RasterPage, as_rows, raster_pages
 from drmamba.images.rows import DPI, RGB, ArrayRows, Ink, Rows
-from drmamba.images.writing import Bitmap, encode, write_ink
+from drmamba.images.writing import Bitmap, encode, encode_grey, write_bitmap, write_ink
 
 __all__ = [
     "ArrayRows",
     "Bitmap",
     "DPI",
+    "FilePage",
     "Ink",
-    "Page",
     "RGB",
     "Rows",
     "SUFFIXES",
+    "as_rows",
     "encode",
+    "encode_grey",
     "open_pages",
     "read_ink",
     "read_rgb",
     "write_atomic",
+    "write_bitmap",
     "write_ink",
 ]
 
 SUFFIXES = (*PICTURES, ".pdf")
-Page = RasterPage | PdfPage
+FilePage = RasterPage | PdfPage
 
 
 def read_rgb(path: str | Path) -> RGB:
@@ -44,7 +47,7 @@ def read_rgb(path: str | Path) -> RGB:
     raise ImageError(f"{path} holds no page")
 
 
-def open_pages(path: str | Path, config: ReadingConfig | None = None) -> Iterator[Page]:
+def open_pages(path: str | Path, config: ReadingConfig | None = None) -> Iterator[FilePage]:
     """The pages of a file of any readable kind, in order; each is valid until the next is asked for."""
     path, config = Path(path), config or ReadingConfig()
     if is_pdf(path):

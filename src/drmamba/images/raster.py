@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageCms, UnidentifiedImageError
 
-from drmamba.errors import ImageError
-from drmamba.images.rows import RGB, Rows, check_size
+from drmamba.errors import ImageError, InputError
+from drmamba.images.rows import RGB, ArrayRows, Rows, check_size
 
 FORMATS = ("JPEG", "PNG", "TIFF", "JPEG2000", "WEBP", "BMP", "DIB")  # never EPS: it starts programs
 SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".jp2", ".j2k", ".jpx", ".webp", ".bmp")
@@ -63,6 +64,28 @@ def raster_pages(path: Path, *, max_pixels: int) -> Iterator[RasterPage]:
                 check_size(path, image.height, image.width, max_pixels)
                 page = RasterPage(image, path)
             yield page
+
+
+def as_rows(page: Image.Image | NDArray[Any]) -> Rows:
+    """A picture in memory as upright rows: a PIL image of any mode, or an array.
+
+    Arrays are grey (H, W), RGB (H, W, 3) or RGBA (H, W, 4), of 8 or 16 bits or of floats from 0 to 1.
+    """
+    if isinstance(page, Image.Image):
+        return RasterPage(page, Path("the picture"))
+    array = np.asarray(page)
+    if array.dtype == np.uint16:
+        array = (array.astype(np.uint32) * 255 + 32767) // 65535
+    elif array.dtype.kind == "f":
+        if not (array.size and array.min() >= 0 and array.max() <= 1):  # NaN fails too
+            raise InputError("a page of floats holds values from 0 (black) to 1 (white)")
+        array = array * 255 + 0.5
+    elif array.dtype != np.uint8:
+        raise InputError(f"a page is an array of uint8, uint16 or floats, got {array.dtype}")
+    array = array.astype(np.uint8, copy=False)
+    if array.ndim == 3 and array.shape[2] == 4 and array.size:
+        return RasterPage(Image.fromarray(array), Path("the picture"))
+    return ArrayRows(array)
 
 
 class RasterPage(Rows):

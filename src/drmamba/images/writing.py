@@ -22,9 +22,12 @@ RECORD = "drmamba"  # PNG text key
 
 def write_ink(path: str | Path, ink: Ink, *, dpi: DPI | float | None = None, record: str = "") -> None:
     """Write one page as a 1-bit PNG, TIFF or PDF, by the name's ending; ink (True) becomes black."""
-    path = Path(path)
-    bitmap = Bitmap.pack(ink, dpi)
-    write_atomic(path, encode([bitmap], path.suffix, record=record))
+    write_bitmap(path, Bitmap.pack(ink, dpi), record=record)
+
+
+def write_bitmap(path: str | Path, bitmap: Bitmap, *, record: str = "") -> None:
+    """Write one packed page by the name's ending."""
+    write_atomic(path, encode([bitmap], Path(path).suffix, record=record))
 
 
 class Bitmap:
@@ -77,11 +80,16 @@ def encode(pages: Iterable[Bitmap], suffix: str, *, record: str = "") -> bytes:
     return tiff([(fax, page.width, page.height, page.dpi) for fax, page in coded], record)
 
 
+def encode_grey(grey: NDArray[np.uint8], dpi: DPI | None, record: str = "") -> bytes:
+    """An 8-bit PNG of grey values as they are."""
+    return encode_png(Image.fromarray(grey), dpi, record)
+
+
 def encode_png(image: Image.Image, dpi: DPI | None, record: str = "") -> bytes:
     """A PNG of a 1-bit or 8-bit picture."""
     info = PngImagePlugin.PngInfo()
     if record:
         info.add_itxt(RECORD, record)
     buffer = io.BytesIO()
-    image.save(buffer, "PNG", compress_level=9, pnginfo=info, **({"dpi": dpi} if dpi else {}))
+    image.save(buffer, "PNG", pnginfo=info, **({"dpi": dpi} if dpi else {}))
     return buffer.getvalue()

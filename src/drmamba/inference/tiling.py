@@ -1,4 +1,4 @@
-"""Sliding windows over a page of any size, blended without seams, in memory that does not grow with its height.
+"""Sliding windows over a page of any size, blended without seams; memory does not grow with its height.
 
 The core is a pure function of rows and a prediction: the network, an ONNX session or a test's formula alike.
 Windows lie on a grid (tops x lefts), so their weights are products of two one-dimensional profiles, each

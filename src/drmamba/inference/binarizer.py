@@ -1,0 +1,240 @@
+"""`Binarizer`: a page in, a black-and-white page out. The one door for programs, services and commands.
+
+>>> import numpy as np
+>>> from drmamba import Binarizer
+>>> binarizer = Binarizer.from_pretrained()          # the embedded model; also a preset's name, or a file
+>>> scan = np.full((120, 90, 3), 230, np.uint8)      # an array, a path or a PIL image
+>>> page = binarizer(scan)
+>>> page.binary.shape, page.binary.dtype, page.probability.dtype
+((120, 90), dtype('bool'), dtype('float32'))
+>>> page.quality.flags[-1]                           # nothing was written on it
+'blank'
+>>> [p.binary.any() for p in binarizer([scan, scan])]
+[np.False_, np.False_]
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, overload
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import nn
+
+from drmamba import checkpoint
+from drmamba.checkpoint import Provenance
+from drmamba.config import PRESETS, EngineConfig, InferenceConfig, preset, replace_values
+from drmamba.errors import CheckpointError, InputError
+from drmamba.images import (
+    DPI,
+    Bitmap,
+    Ink,
+    Rows,
+    as_rows,
+    encode_grey,
+    open_pages,
+    write_atomic,
+    write_bitmap,
+)
+from drmamba.inference.lanes import Lanes
+from drmamba.inference.quality import Quality, Tally
+from drmamba.inference.rescale import InvertedRows, ScaledRows, fitting_scale, restored
+from drmamba.inference.survey import Survey, survey
+from drmamba.inference.tiling import Band, Probability, bands
+from drmamba.model.network import DRMamba
+
+Source = str | Path | Image.Image | NDArray[Any] | Rows
+Keep = Literal["ink", "grey", "probability"]
+
+UNTRAINED = "the model {!r} is UNTRAINED: its pages mean nothing; train it, or give a trained model file"
+
+
+class UntrainedWarning(UserWarning):
+    """The network has random weights: its results mean nothing."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A binarized page."""
+
+    bitmap: Bitmap
+    quality: Quality
+    kept: Probability | None = None
+    grey: NDArray[np.uint8] | None = None  # the probability in 256 steps: a quarter of the memory
+
+    @cached_property
+    def binary(self) -> Ink:
+        """(H, W) booleans, True = ink."""
+        return self.bitmap.unpack()
+
+    @property
+    def probability(self) -> Probability:
+        """(H, W) of ink, from 0 to 1."""
+        if self.kept is None:
+            raise InputError("this page was made without its probabilities; ask for keep='probability'")
+        return self.kept
+
+    @property
+    def dpi(self) -> DPI | None:
+        """Horizontal and vertical resolution, if the source stated one."""
+        return self.bitmap.dpi
+
+    def save(self, path: str | Path) -> None:
+        """Write a 1-bit PNG, TIFF or PDF, by the name's ending; the resolution is kept."""
+        write_bitmap(path, self.bitmap)
+
+    def save_soft(self, path: str | Path) -> None:
+        """Write the probability as an 8-bit PNG, ink dark."""
+        write_atomic(path, self.encode_soft())
+
+    def encode_soft(self, record: str = "") -> bytes:
+        """The probability as the bytes of an 8-bit PNG, ink dark."""
+        grey = (
+            self.kept if self.kept is not None and self.kept.dtype == np.uint8 else to_grey(self.probability)
+        )
+        return encode_grey(255 - grey, self.dpi, record)
+
+
+class Binarizer:
+    """A network with its settings, ready for pages; close it, or use it in a `with`, to free its threads."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        *,
+        config: InferenceConfig | None = None,
+        engine: EngineConfig | None = None,
+        provenance: Provenance | None = None,
+        sha256: str = "",
+    ) -> None:
+        self.config = config or InferenceConfig()
+        self.provenance = provenance or Provenance()
+        self.sha256 = sha256  # of the model file
+        self.lanes = Lanes(network, engine)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        model: str | Path = "lite",
+        *,
+        config: InferenceConfig | None = None,
+        engine: EngineConfig | None = None,
+    ) -> Binarizer:
+        """A Binarizer for a preset's name or a model file."""
+        network, provenance, sha256 = load_model(model)
+        if not provenance.trained:
+            warnings.warn(UNTRAINED.format(str(model)), UntrainedWarning, stacklevel=2)
+        return cls(network, config=config, engine=engine, provenance=provenance, sha256=sha256)
+
+    @overload
+    def __call__(self, page: Source, **settings: Any) -> Page: ...
+    @overload
+    def __call__(self, page: list[Any] | tuple[Any, ...], **settings: Any) -> list[Page]: ...
+    @overload
+    def __call__(self, page: Iterator[Any], **settings: Any) -> Iterator[Page]: ...
+    def __call__(self, page: Any, **settings: Any) -> Page | list[Page] | Iterator[Page]:
+        """Binarize one page, a list of pages, or pages as a generator gives them.
+
+        Settings are those of InferenceConfig, for this call only: `binarizer(page, suppress=1.5)`.
+        """
+        if isinstance(page, list | tuple):
+            return [self(one, **settings) for one in page]
+        if isinstance(page, Iterator):
+            return (self(one, **settings) for one in page)
+        config = replace_values(self.config, settings)
+        if not isinstance(page, str | Path):
+            return self.binarize(page if isinstance(page, Rows) else as_rows(page), config)
+        found = None
+        for rows in open_pages(page):
+            if found is not None:
+                raise InputError(f"{page} holds several pages; use `for p in binarizer.pages({str(page)!r})`")
+            found = self.binarize(rows, config)
+        if found is None:
+            raise InputError(f"{page} holds no page")
+        return found
+
+    def pages(self, path: str | Path, **settings: Any) -> Iterator[Page]:
+        """Every page of a file, one after the other; for PDF and multi-page TIFF."""
+        config = replace_values(self.config, settings)
+        return (self.binarize(rows, config) for rows in open_pages(path))
+
+    def binarize(self, rows: Rows, config: InferenceConfig | None = None, keep: Keep = "probability") -> Page:
+        """Binarize one page given as rows; `keep` says what remains beside the bitmap."""
+        config = config or self.config
+        looked = survey(rows)
+        inverted = config.invert and looked.inverted
+        margins = looked.margins if config.margins else None
+        scale = fitting_scale(looked.strokes) if config.scale == "auto" else config.scale
+        tally, bitmap = Tally(config.threshold), Bitmap(rows.height, rows.width, rows.dpi)
+        shape = (rows.height, rows.width)
+        kept = np.empty(shape, np.float32) if keep == "probability" else None
+        grey = np.empty(shape, np.uint8) if keep == "grey" else None
+        for band in self._bands(rows, config, scale, inverted):
+            found = band.probability
+            if margins is not None:
+                found = np.where(_under(margins, looked, band, rows.width), np.float32(0), found)
+            bitmap.put(band.top, found > config.threshold)
+            tally.add(found)
+            if kept is not None:
+                kept[band.top : band.top + len(found)] = found
+            if grey is not None:
+                grey[band.top : band.top + len(found)] = to_grey(found)
+        trained = self.provenance.trained
+        quality = tally.judge(looked, scale, inverted=inverted, margins=margins is not None, trained=trained)
+        return Page(bitmap, quality, kept, grey)
+
+    def _bands(self, rows: Rows, config: InferenceConfig, scale: float, inverted: bool) -> Iterator[Band]:
+        predict = self.lanes.predict(suppress=config.suppress, min_contrast=config.min_contrast)
+        source: Rows = InvertedRows(rows) if inverted else rows
+        if scale == 1:
+            return bands(source, predict, config.windows)
+        scaled = ScaledRows(source, scale)
+        return restored(bands(scaled, predict, config.windows), scaled.height, rows.height, rows.width)
+
+    def close(self) -> None:
+        """Stop the network's threads."""
+        self.lanes.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def load_model(model: str | Path) -> tuple[nn.Module, Provenance, str]:
+    """The network behind a preset's name or a file, where it comes from, and its hash.
+
+    A preset without weights in the package is built untrained, always with the same random numbers.
+    """
+    name = str(model)
+    path = checkpoint.embedded(name) if name in PRESETS else Path(model)
+    if path is None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            return DRMamba(preset(name)), Provenance(preset=name, trained=False), f"untrained-{name}"
+    if not path.is_file():
+        raise CheckpointError(f"there is no model {name!r}: give a file, or one of {', '.join(PRESETS)}")
+    network, provenance = checkpoint.load(path)
+    return network, provenance, checkpoint.sha256(path)
+
+
+def to_grey(probability: Probability) -> NDArray[np.uint8]:
+    """Probabilities in 256 steps."""
+    return (probability * 255 + 0.5).astype(np.uint8)
+
+
+def _under(margins: NDArray[np.bool_], looked: Survey, band: Band, width: int) -> NDArray[np.bool_]:
+    """The overview's mask at the size of a band."""
+    rows = np.arange(band.top, band.top + len(band.probability)) // looked.reduced
+    return np.repeat(margins[rows], looked.reduced, axis=1)[:, :width]

@@ -1,0 +1,91 @@
+"""A first look at a page, before the network: polarity, stroke width, dark margins, contrast."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from scipy import ndimage
+
+from drmamba.images import Rows
+from drmamba.inference import strokes
+from drmamba.inference.strokes import Grey, Strokes
+
+SIDE = 1024  # the overview's longer side, at most
+TILE = 256  # of full resolution, for what needs it
+TILES = 8  # at most; the ones with the most edges
+
+MARGIN_DARK = 0.5  # of the paper's grey, and
+MARGIN_GREY = 100  # no lighter than this
+MARGIN_SIDE = 0.012  # of the page's longer side: the narrowest dark block that is a margin
+MARGIN_STROKES = 3.5  # and wider than so many strokes
+MARGIN_SHARE = 0.002  # of the page: the smallest margin
+MARGIN_RIM = 2  # overview pixels around a margin that go with it
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a page looks like."""
+
+    strokes: Strokes | None  # None: too few edges to measure
+    margins: NDArray[np.bool_] | None  # of the overview; None: there are none
+    reduced: int  # how many pixels of the page one of the overview spans, each way
+    paper: float  # grey of the background, 0 ... 255, after turning round
+
+    @property
+    def inverted(self) -> bool:
+        """Whether the page is white on black."""
+        return self.strokes is not None and self.strokes.inverted
+
+
+def survey(rows: Rows) -> Survey:
+    """Look at every row once; little is kept: a small copy of the page, and a few tiles."""
+    reduced = max(1, -(-max(rows.height, rows.width) // SIDE))
+    step = -(-TILE // reduced) * reduced
+    wanted = min(TILES, 1 + rows.height * rows.width // 250_000)
+    overview = []
+    best: list[tuple[float, int, int, Grey]] = []
+    for top in range(0, rows.height, step):
+        band = rows.rows(top, min(top + step, rows.height))
+        grey = Image.fromarray(band).convert("L")
+        overview.append(np.asarray(grey.reduce(reduced)))
+        values = np.asarray(grey)
+        for left in range(0, rows.width, TILE):
+            tile = values[:TILE, left : left + TILE]
+            heapq.heappush(best, (_busy(tile), -top, -left, tile.copy()))
+            if len(best) > wanted:
+                heapq.heappop(best)
+    small = np.concatenate(overview)
+    found = strokes.measure([tile for *_, tile in sorted(best, key=lambda item: item[:3], reverse=True)])
+    if found is not None and found.inverted:
+        small = 255 - small
+    width = found.width if found is not None else 0.0
+    return Survey(found, dark_margins(small, width / reduced), reduced, float(np.percentile(small, 80)))
+
+
+def _busy(tile: Grey) -> float:
+    """How much changes along a few rows of a tile; edges count, and slow shading hardly."""
+    if tile.shape[1] < 2:
+        return 0.0
+    lines = tile[::4].astype(np.int16)
+    return float(np.abs(lines[:, 1:] - lines[:, :-1]).mean()) * tile.size
+
+
+def dark_margins(overview: Grey, stroke: float) -> NDArray[np.bool_] | None:
+    """Dark blocks that reach the page's edge and are far wider than a stroke: the scanner's lid."""
+    dark = overview < min(MARGIN_DARK * float(np.percentile(overview, 80)), MARGIN_GREY)
+    side = max(3, round(max(MARGIN_SIDE * max(overview.shape), MARGIN_STROKES * stroke)))
+    # The page goes on darkly beyond its edge where it is dark at the edge: a thin margin is a block, too.
+    padded = np.pad(dark.astype(np.uint8), side, mode="edge")
+    blocks = ndimage.grey_opening(padded, (side, side))[side:-side, side:-side]
+    names, count = ndimage.label(blocks)
+    at_edge = np.unique(np.concatenate([names[0], names[-1], names[:, 0], names[:, -1]]))
+    sizes = np.bincount(names.ravel(), minlength=count + 1)
+    margins = [name for name in at_edge if name and sizes[name] >= MARGIN_SHARE * overview.size]
+    if not margins:
+        return None
+    found: NDArray[np.bool_] = np.isin(names, margins)
+    return np.asarray(ndimage.maximum_filter(found, 2 * MARGIN_RIM + 1))
