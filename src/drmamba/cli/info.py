@@ -1,0 +1,63 @@
+"""`drmamba info`: what a model is, costs and comes from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.option("--model", default="lite", show_default=True, help="A preset's name or a weights file.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def command(model: str, as_json: bool) -> None:
+    """Print parameters, GFLOPs at 512 x 512, scan backend, size, sha256 and training data of a model."""
+    facts = describe(model)
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{k}: {v}" for k, v in value.items()) or "-"
+        elif isinstance(value, list | tuple):
+            value = ", ".join(map(str, value)) or "-"
+        click.echo(f"{name:<18} {'-' if value in (None, '') else value}")
+
+
+def describe(model: str) -> dict[str, Any]:
+    """The facts of a preset or a weights file, as plain values."""
+    from pathlib import Path
+
+    import torch
+
+    from drmamba import __version__, checkpoint
+    from drmamba.config import PRESETS, preset
+    from drmamba.model.cost import gflops, parameters
+    from drmamba.ops import available, choose_backend
+
+    path = checkpoint.embedded(model) if model in PRESETS else Path(model)
+    config, origin = checkpoint.read_header(path) if path else (preset(model), checkpoint.Provenance(preset=model))
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return {
+        "model": model,
+        "version": __version__,
+        "preset": origin.preset,
+        "encoder": config.encoder,
+        "parameters": parameters(config),
+        "gflops_512": round(gflops(config), 2),
+        "trained": origin.trained,
+        "trained_on": list(origin.data),
+        "held_out": origin.held_out,
+        "date": origin.date,
+        "metrics": origin.metrics,
+        "notes": origin.notes,
+        "file": str(path) if path else None,
+        "bytes": path.stat().st_size if path else None,
+        "sha256": checkpoint.sha256(path) if path else None,
+        "device": str(device),
+        "threads": torch.get_num_threads(),
+        "scan_backend": choose_backend("auto", device),
+        "scan_backends": available(),
+        "config": config.to_dict(),
+    }

@@ -1,0 +1,30 @@
+"""`drmamba info`: facts for people and for machines."""
+
+import json
+
+from click.testing import CliRunner
+
+from drmamba.cli import group
+
+
+def test_json_facts():
+    result = CliRunner().invoke(group, ["info", "--model", "tiny", "--json"])
+    assert result.exit_code == 0
+    facts = json.loads(result.stdout)
+    assert abs(facts["parameters"] / 33.51e6 - 1) < 0.005
+    assert abs(facts["gflops_512"] / 178 - 1) < 0.02
+    assert facts["trained"] is False
+    assert facts["scan_backend"] in ("numba", "triton", "chunked")
+
+
+def test_words():
+    result = CliRunner().invoke(group, ["info"])
+    assert result.exit_code == 0
+    assert "scan_backend" in result.stdout
+    assert "efficientnet_lite0" in result.stdout
+
+
+def test_a_missing_file_is_one_line():
+    result = CliRunner().invoke(group, ["info", "--model", "nowhere.safetensors"])
+    assert result.exit_code != 0
+    assert "there is no model file nowhere.safetensors" in str(result.exception)

@@ -1,0 +1,88 @@
+"""One file holds weights, config and provenance; what does not fit is said."""
+
+import json
+import pickle
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+import drmamba
+from drmamba import checkpoint
+from drmamba.checkpoint import Provenance
+from drmamba.config import BlockConfig, DetailConfig, ModelConfig
+from drmamba.errors import CheckpointError
+from drmamba.model.network import DRMamba
+
+
+@pytest.fixture
+def network():
+    detail = DetailConfig(width=4, head_width=4, dilations=(1,), fold=2)
+    return DRMamba(
+        ModelConfig(encoder="convnext_atto", decoder=(8, 8, 8), block=BlockConfig(width=8, fusion="add"), detail=detail)
+    ).eval()
+
+
+def test_round_trip(tmp_path, network):
+    path = tmp_path / "deep" / "model.safetensors"
+    origin = Provenance(preset="lite", trained=True, data=("2009", "2010"), held_out="2018", metrics={"fm": 91.5})
+    checkpoint.save(path, network, origin)
+    again, read = checkpoint.load(path)
+    assert again.config == network.config
+    assert read.data == ("2009", "2010")
+    assert read.metrics == {"fm": 91.5}
+    assert read.version == drmamba.__version__
+    x = torch.rand(1, 3, 32, 32)
+    assert torch.equal(again.eval()(x).logits, network(x).logits)
+    assert [p.name for p in path.parent.iterdir()] == [path.name]  # no temporary file stays
+
+
+def test_half_precision_files_are_half_the_size_and_load_as_float32(tmp_path, network):
+    checkpoint.save(tmp_path / "full.safetensors", network, Provenance())
+    checkpoint.save(tmp_path / "half.safetensors", network, Provenance(), half=True)
+    full, half = ((tmp_path / f"{n}.safetensors").stat().st_size for n in ("full", "half"))
+    assert half < 0.55 * full
+    again, _ = checkpoint.load(tmp_path / "half.safetensors")
+    assert all(p.dtype == torch.float32 for p in again.parameters())
+
+
+def metadata(network, **changes):
+    return {"format": checkpoint.FORMAT, "config": json.dumps(network.config.to_dict()), "provenance": "{}", **changes}
+
+
+def test_what_differs_is_named(tmp_path, network):
+    tensors = network.state_dict()
+    tensors["auxiliary.bias"] = torch.zeros(7)
+    del tensors["block.rate_B"]
+    tensors["stranger"] = torch.zeros(1)
+    save_file(tensors, tmp_path / "odd.safetensors", metadata(network))
+    with pytest.raises(CheckpointError) as caught:
+        checkpoint.load(tmp_path / "odd.safetensors")
+    for words in ("missing block.rate_B", "unknown stranger", "auxiliary.bias is (7,), not (1,)", "odd.safetensors"):
+        assert words in str(caught.value)
+
+
+def test_foreign_and_broken_files(tmp_path, network):
+    with pytest.raises(CheckpointError, match="no model file"):
+        checkpoint.load(tmp_path / "nothing.safetensors")
+    save_file({"x": torch.zeros(1)}, tmp_path / "foreign.safetensors")
+    with pytest.raises(CheckpointError, match="not a drmamba model"):
+        checkpoint.load(tmp_path / "foreign.safetensors")
+    checkpoint.save(tmp_path / "whole.safetensors", network, Provenance())
+    (tmp_path / "cut.safetensors").write_bytes((tmp_path / "whole.safetensors").read_bytes()[:5000])
+    with pytest.raises(CheckpointError, match="not a readable safetensors file"):
+        checkpoint.load(tmp_path / "cut.safetensors")
+    save_file({"x": torch.zeros(1)}, tmp_path / "bad.safetensors", metadata(network, config='{"encoder": "vgg"}'))
+    with pytest.raises(CheckpointError, match="unreadable metadata: model.encoder must be one of"):
+        checkpoint.load(tmp_path / "bad.safetensors")
+
+
+class Trap:
+    def __reduce__(self):
+        return (pytest.fail, ("a pickle was loaded",))
+
+
+def test_a_pickle_is_never_loaded(tmp_path):
+    (tmp_path / "trap.safetensors").write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(CheckpointError, match="not a readable safetensors file"):
+        checkpoint.load(tmp_path / "trap.safetensors")
