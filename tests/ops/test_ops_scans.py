@@ -117,7 +117,7 @@ def test_two_threads_may_scan_at_once():
 
 
 def test_backward_keeps_no_states_per_token():
-    """What autograd saves beside the inputs is a mark every 64 tokens, not D and B for all of them."""
+    """What autograd saves beside the inputs is a mark every 128 tokens, not D and B for all of them."""
     inputs = dual_inputs(1, 4096, 16)
     saved = []
     with torch.autograd.graph.saved_tensors_hooks(lambda x: saved.append(x.numel()) or x, lambda x: x):

@@ -62,10 +62,10 @@ class _DualRouteScan(torch.autograd.Function):
     def forward(ctx: Any, *inputs: Tensor) -> Tensor:
         *values, orders = inputs
         ctx.width = values[0].shape[-1]
-        values = [F.pad(v, (0, -ctx.width % LANES)).contiguous() for v in values]
+        values = [_padded(v) for v in values]
         like = values[0]
         batch, length, width = like.shape
-        O = torch.zeros_like(like)  # noqa: E741
+        O = torch.empty_like(like)  # noqa: E741
         marks = -(-length // CHUNK) if any(ctx.needs_input_grad) else 0
         states = like.new_empty((2, batch, len(orders), marks, width))
         _share(kernels.dual_forward, like, *_arrays(*values, orders, O, states))
@@ -76,11 +76,17 @@ class _DualRouteScan(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         *values, orders, states = ctx.saved_tensors
         like = values[0]
-        d_O = F.pad(gradients[0], (0, -ctx.width % LANES)).contiguous()
-        d_tokens = [torch.zeros_like(like) for _ in range(4)]
-        d_rates = [torch.zeros_like(like[:, 0]) for _ in range(2)]  # (B, d) each
+        d_O = _padded(gradients[0])
+        d_tokens = [torch.empty_like(like) for _ in range(4)]
+        d_rates = [torch.empty_like(like[:, 0]) for _ in range(2)]  # (B, d) each
         _share(kernels.dual_backward, like, *_arrays(*values, orders, states, d_O, *d_tokens, *d_rates))
         return *(d[..., : ctx.width] for d in d_tokens), *(rate.sum(0)[: ctx.width] for rate in d_rates), None
+
+
+def _padded(x: Tensor) -> Tensor:
+    """Contiguous, with zero channels up to a whole block."""
+    spare = -x.shape[-1] % LANES
+    return F.pad(x, (0, spare)) if spare else x.contiguous()
 
 
 def _arrays(*tensors: Tensor) -> list[np.ndarray[Any, Any]]:

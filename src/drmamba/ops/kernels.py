@@ -16,7 +16,7 @@ from numba import njit
 Array = np.ndarray[Any, Any]
 
 LANES = 16  # channels a block: one cache line of float32
-CHUNK = 64  # tokens between two stored states of the dual-route scan
+CHUNK = 128  # tokens between two stored states of the dual-route scan
 
 # fastmath without "nnan"/"ninf": a NaN in the input must come out as a NaN.
 JIT: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz", "arcp"}}
@@ -83,12 +83,15 @@ def linear_backward(
                     d_a[n, t, low + c] = 0
 
 
-# Rows of the scratch array, each CHUNK + 1 tokens of LANES channels. E_*: the gradient that reaches a state;
+# Room for CHUNK + 1 tokens; with three more, no two rows stand a multiple of 4096 bytes apart, give or take
+# a token or two, which a CPU would mistake for a store it must wait for.
+ROW = (CHUNK + 4) * LANES
+# Rows of the scratch array. E_*: the gradient that reaches a state;
 # SUM_*: the running gradients of A_D and A_B. DELTA, G, S and BETA are overwritten by their own gradients.
 DELTA, G, S, BETA, OUT, RATE_D, RATE_B, DECAY_D, DECAY_B, D_, B_, E_D, E_B, SUM_D, SUM_B = (
-    (CHUNK + 1) * LANES * i for i in range(15)
+    ROW * i for i in range(15)
 )
-SCRATCH = (CHUNK + 1) * LANES * 15
+SCRATCH = ROW * 15
 POSITIVE = 0x7FFFFFFF  # a mask that tells the compiler what it cannot see: this index does not wrap
 
 
@@ -102,12 +105,18 @@ def gather(w: Array, role: int, source: Array, n: int, order: Array, start: int,
 
 
 @njit(**JIT)
-def scatter(w: Array, role: int, target: Array, n: int, order: Array, start: int, size: int, low: int) -> None:
-    """Add a row of the scratch array to the tokens it belongs to."""
+def scatter(
+    w: Array, role: int, target: Array, n: int, order: Array, start: int, size: int, low: int, add: bool
+) -> None:
+    """Write a row of the scratch array to the tokens it belongs to, or add it there."""
     for i in range(size):
         t, at = order[start + i] & POSITIVE, role + i * LANES
-        for c in range(LANES):
-            target[n, t, low + c] += w[at + c]
+        if add:
+            for c in range(LANES):
+                target[n, t, low + c] += w[at + c]
+        else:
+            for c in range(LANES):
+                target[n, t, low + c] = w[at + c]
 
 
 @njit(**JIT)
@@ -153,7 +162,7 @@ def dual_forward(
     O: Array,  # noqa: E741
     states: Array,
 ) -> None:
-    """Eqs. (8)-(12) added to O. `states` (2, B, R, chunks, d) gets D and B before each chunk, if it has chunks."""
+    """Eqs. (8)-(12). `states` (2, B, R, chunks, d) gets D and B before each chunk, if it has chunks."""
     length = s.shape[1]
     blocks = s.shape[2] // LANES
     w = np.zeros(SCRATCH, np.float32)
@@ -177,7 +186,7 @@ def dual_forward(
                 advance(w, size)
                 for x in range(size * LANES):  # Eq. (11)
                     w[OUT + x] = w[D_ + LANES + x] - w[BETA + x] * w[B_ + LANES + x]
-                scatter(w, OUT, O, n, order, start, size, low)  # Eq. (12)
+                scatter(w, OUT, O, n, order, start, size, low, r > 0)  # Eq. (12)
                 move(w, D_, D_ + size * LANES)
                 move(w, B_, B_ + size * LANES)
 
@@ -229,7 +238,7 @@ def dual_backward(
     d_A_D: Array,
     d_A_B: Array,
 ) -> None:
-    """Gradients of Eqs. (8)-(12), chunk by chunk from the end; all d_* but d_O start at zero."""
+    """Gradients of Eqs. (8)-(12), chunk by chunk from the end."""
     length = s.shape[1]
     blocks = s.shape[2] // LANES
     w = np.zeros(SCRATCH, np.float32)
@@ -256,10 +265,10 @@ def dual_backward(
                 gather(w, OUT, d_O, n, order, start, size, low)
                 advance(w, size)
                 retreat(w, size)
-                scatter(w, DELTA, d_delta, n, order, start, size, low)
-                scatter(w, G, d_g, n, order, start, size, low)
-                scatter(w, S, d_s, n, order, start, size, low)
-                scatter(w, BETA, d_beta, n, order, start, size, low)
+                scatter(w, DELTA, d_delta, n, order, start, size, low, r > 0)
+                scatter(w, G, d_g, n, order, start, size, low, r > 0)
+                scatter(w, S, d_s, n, order, start, size, low, r > 0)
+                scatter(w, BETA, d_beta, n, order, start, size, low, r > 0)
         for c in range(LANES):
             d_A_D[n, low + c] = w[SUM_D + c]
             d_A_B[n, low + c] = w[SUM_B + c]
