@@ -230,6 +230,27 @@ class DegradeConfig(Config):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SyntheticConfig(Config):
+    """Pages made here: how often each kind is drawn (any scale), from which fonts, and how degraded."""
+
+    print: float = 1.0  # typeset
+    script: float = 1.0  # fonts that look written
+    pen: float = 1.2  # strokes of a pen, in no script
+    papyrus: float = 0.4  # capitals on dark fibres
+    other_scripts: float = 0.3  # share of text that is not Latin, where there are fonts for it
+    fonts: str | None = None  # a folder of fonts; else those of the system
+    degrade: DegradeConfig = field(
+        default_factory=lambda: DegradeConfig(untouched=0.03, new_paper=0.0, recoloured=0.0, bleed_through=0.5)
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        worlds = (self.print, self.script, self.pen, self.papyrus)
+        self.require("print", min(worlds) >= 0 and sum(worlds) > 0, "0 or more, as the others, and one above 0")
+        self.require("other_scripts", 0 <= self.other_scripts <= 1, "from 0 to 1")
+
+
+@dataclass(frozen=True, kw_only=True)
 class DataConfig(Config):
     """Which pages are trained and validated on, and how crops are cut from them."""
 
@@ -244,9 +265,12 @@ class DataConfig(Config):
     tries: int = 3  # ... found in this many attempts, or else taken as it is
     textures: str | None = None  # a folder of blank paper; without it all sheets are procedural
     degrade: DegradeConfig = field(default_factory=DegradeConfig)
+    synthetic_share: float = 0.0  # of the crops; 1 needs no real pages
+    synthetic: SyntheticConfig = field(default_factory=SyntheticConfig)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.require("synthetic_share", 0 <= self.synthetic_share <= 1, "from 0 to 1")
         self.require("crop", self.crop >= 16, "16 or more")
         self.require("validation_share", 0 <= self.validation_share < 1, "from 0 to less than 1")
         self.require("zoom", 0.1 <= self.zoom[0] <= self.zoom[1] <= 10, "two factors from 0.1 to 10, in order")

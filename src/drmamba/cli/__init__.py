@@ -12,6 +12,7 @@ from drmamba.errors import DRMambaError
 
 # name -> (module, what `drmamba --help` says); a module's `command` is loaded at use.
 COMMANDS = {
+    "binarize": ("drmamba.cli.binarize", "Turn scans into black-and-white pages."),
     "info": ("drmamba.cli.info", "Parameters, cost, backend and origin of a model."),
 }
 

@@ -9,16 +9,27 @@ import numpy as np
 
 from drmamba.config import ReadingConfig
 from drmamba.errors import ImageError
-from drmamba.images.atomic import write_atomic
-from drmamba.images.pdf import PdfPage, is_pdf, pdf_pages
+from drmamba.images.atomic import sweep, write_atomic
+from drmamba.images.pdf import PdfPage, count_pdf, is_pdf, pdf_pages
 from drmamba.images.raster import SUFFIXES as PICTURES
-from drmamba.images.raster import RasterPage, as_rows, raster_pages
+from drmamba.images.raster import RasterPage, as_rows, count_raster, raster_pages
 from drmamba.images.rows import DPI, RGB, ArrayRows, Ink, Rows
-from drmamba.images.writing import Bitmap, encode, encode_grey, write_bitmap, write_ink
+from drmamba.images.writing import (
+    Bitmap,
+    CodedPage,
+    code,
+    container,
+    encode,
+    encode_grey,
+    read_record,
+    write_bitmap,
+    write_ink,
+)
 
 __all__ = [
     "ArrayRows",
     "Bitmap",
+    "CodedPage",
     "DPI",
     "FilePage",
     "Ink",
@@ -26,11 +37,16 @@ __all__ = [
     "Rows",
     "SUFFIXES",
     "as_rows",
+    "code",
+    "container",
+    "count_pages",
     "encode",
     "encode_grey",
     "open_pages",
     "read_ink",
+    "read_record",
     "read_rgb",
+    "sweep",
     "write_atomic",
     "write_bitmap",
     "write_ink",
@@ -53,6 +69,12 @@ def open_pages(path: str | Path, config: ReadingConfig | None = None) -> Iterato
     if is_pdf(path):
         return pdf_pages(path, max_pixels=config.max_pixels, dpi=config.dpi)
     return raster_pages(path, max_pixels=config.max_pixels)
+
+
+def count_pages(path: str | Path) -> int:
+    """How many pages `open_pages` would give, without decoding any."""
+    path = Path(path)
+    return count_pdf(path) if is_pdf(path) else count_raster(path)
 
 
 def read_ink(path: str | Path) -> Ink:

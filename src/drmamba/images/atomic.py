@@ -14,7 +14,7 @@ PARTIAL = ".drmamba-part"  # how the name of an unfinished file ends
 def write_atomic(path: str | Path, data: bytes) -> None:
     """Write data to path so that a reader, a crash or a full disk never sees half of it."""
     path = Path(path)
-    partial = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}{PARTIAL}")
+    partial = path.with_name(f".{os.getpid()}-{secrets.token_hex(6)}{PARTIAL}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("xb") as file:
@@ -27,6 +27,26 @@ def write_atomic(path: str | Path, data: bytes) -> None:
         raise ImageError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed runs left unfinished under a folder; files of running ones stay."""
+    for partial in folder.rglob(f".*{PARTIAL}"):
+        number = partial.name[1:].partition("-")[0]
+        if number.isdigit() and not _alive(int(number)):
+            partial.unlink(missing_ok=True)
+
+
+def _alive(pid: int) -> bool:
+    if os.name == "nt":
+        return True  # there is no harmless question there
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # there, but somebody else's
+    return True
 
 
 def _sync_folder(folder: Path) -> None:

@@ -36,15 +36,7 @@ def is_pdf(path: Path) -> bool:
 
 def pdf_pages(path: Path, *, max_pixels: int, dpi: int) -> Iterator[PdfPage]:
     """The pages of a PDF: scans at their own resolution, everything else at dpi."""
-    import pypdfium2
-
-    with _lock, decoding(path):
-        try:
-            document = pypdfium2.PdfDocument(path)
-        except pypdfium2.PdfiumError as error:
-            if "password" in str(error).lower():
-                raise ImageError(f"{path} is locked with a password; unlock it first") from error
-            raise
+    document = _opened(path)
     try:
         with _lock, decoding(path):
             count = len(document)
@@ -57,6 +49,28 @@ def pdf_pages(path: Path, *, max_pixels: int, dpi: int) -> Iterator[PdfPage]:
     finally:
         with _lock:
             document.close()
+
+
+def count_pdf(path: Path) -> int:
+    """How many pages a PDF holds."""
+    with _lock, decoding(path):
+        document = _opened(path)
+        try:
+            return len(document)
+        finally:
+            document.close()
+
+
+def _opened(path: Path) -> Any:
+    import pypdfium2
+
+    with _lock, decoding(path):
+        try:
+            return pypdfium2.PdfDocument(path)
+        except pypdfium2.PdfiumError as error:
+            if "password" in str(error).lower():
+                raise ImageError(f"{path} is locked with a password; unlock it first") from error
+            raise
 
 
 class PdfPage(Rows):
@@ -167,3 +181,11 @@ def encode_pdf(pages: list[tuple[bytes, int, int, DPI]], record: str = "") -> by
         buffer = io.BytesIO()
         pdf.save(buffer, deterministic_id=True, object_stream_mode=pikepdf.ObjectStreamMode.generate)
     return buffer.getvalue()
+
+
+def read_pdf_record(path: Path) -> str:
+    """What `encode_pdf` was given as record."""
+    import pikepdf
+
+    with pikepdf.open(path) as pdf:
+        return str(pdf.docinfo.get("/drmamba", ""))

@@ -24,6 +24,8 @@ from drmamba.images.rows import RGB, ArrayRows, Rows, check_size
 FORMATS = ("JPEG", "PNG", "TIFF", "JPEG2000", "WEBP", "BMP", "DIB")  # never EPS: it starts programs
 SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".jp2", ".j2k", ".jpx", ".webp", ".bmp")
 
+MAX_PAGES = 100_000
+REDUCED, MASK = 1, 4  # kinds of TIFF pages that are none
 ORIENTATION, PHOTOMETRIC, BITS, SUBFILE = 274, 262, 258, 254  # TIFF and EXIF tags
 UNDO = {  # EXIF orientation -> what makes the page upright
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -41,29 +43,39 @@ _bomb_lock = threading.Lock()
 
 def raster_pages(path: Path, *, max_pixels: int) -> Iterator[RasterPage]:
     """The pages of a picture file, one after the other; each is valid until the next is asked for."""
-    with decoding(path), own_size_check():
-        image = Image.open(path, formats=FORMATS)
-    with image:
-        tiff = image.format == "TIFF"
-        count = 0
-        for frame in range(1 << 31):
-            with decoding(path):
-                try:
-                    if frame:
-                        image.seek(frame)
-                except EOFError:
-                    return
-                subfile = getattr(image, "tag_v2", {}).get(SUBFILE, 0) if tiff else 0
-            # Reduced copies and masks in a TIFF are no pages; further frames elsewhere are previews.
-            if frame and (not tiff or subfile & 5):
-                if not tiff:
-                    return
-                continue
-            count += 1
+    with _opened(path) as image:
+        for _ in _frames(image, path):
             with decoding(path):
                 check_size(path, image.height, image.width, max_pixels)
                 page = RasterPage(image, path)
             yield page
+
+
+def count_raster(path: Path) -> int:
+    """How many pages a picture file holds."""
+    with _opened(path) as image:
+        return sum(1 for _ in _frames(image, path))
+
+
+def _opened(path: Path) -> Image.Image:
+    with decoding(path), own_size_check():
+        return Image.open(path, formats=FORMATS)
+
+
+def _frames(image: Image.Image, path: Path) -> Iterator[int]:
+    """Move from page to page. Reduced copies and masks in a TIFF, and previews elsewhere, are no pages."""
+    if image.format != "TIFF":
+        yield 0
+        return
+    for frame in range(MAX_PAGES):
+        with decoding(path):
+            try:
+                image.seek(frame)
+            except EOFError:
+                return
+            kind = image.tag_v2.get(SUBFILE, 0)  # type: ignore[attr-defined]
+        if frame == 0 or not kind & (REDUCED | MASK):
+            yield frame
 
 
 def as_rows(page: Image.Image | NDArray[Any]) -> Rows:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from drmamba.config import ReadingConfig
 from drmamba.errors import ImageError
 from drmamba.images.atomic import write_atomic
 from drmamba.images.fax import encode_fax, tiff
+from drmamba.images.raster import own_size_check
 from drmamba.images.rows import DPI, Ink
 
 WRITABLE = (".png", ".tif", ".tiff", ".pdf")
@@ -61,23 +64,57 @@ class Bitmap:
         return Image.frombuffer("1", size, self.bits.tobytes(), "raw", "1;I", 0, 1)
 
 
+@dataclass(frozen=True)
+class CodedPage:
+    """A page as CCITT G4 data: a few kilobytes that wait for their container."""
+
+    fax: bytes
+    width: int
+    height: int
+    dpi: DPI | None
+
+
+def code(bitmap: Bitmap) -> CodedPage:
+    """Compress a page."""
+    fax = encode_fax(bitmap.bits.tobytes(), bitmap.width, bitmap.height)
+    return CodedPage(fax, bitmap.width, bitmap.height, bitmap.dpi)
+
+
+def container(pages: Iterable[CodedPage], suffix: str, record: str = "") -> bytes:
+    """The bytes of a TIFF or PDF of coded pages and a record of how they were made."""
+    if suffix.lower() != ".pdf":
+        return tiff([(page.fax, page.width, page.height, page.dpi) for page in pages], record)
+    from drmamba.images.pdf import encode_pdf
+
+    default = (float(ReadingConfig().dpi),) * 2  # a PDF page has a size on paper, known or not
+    return encode_pdf([(page.fax, page.width, page.height, page.dpi or default) for page in pages], record)
+
+
 def encode(pages: Iterable[Bitmap], suffix: str, *, record: str = "") -> bytes:
     """The bytes of a file that holds the pages (PNG: exactly one) and a record of how they were made."""
     suffix = suffix.lower()
+    if suffix not in WRITABLE:
+        raise ImageError(f"pages are written as {', '.join(WRITABLE)}, not as {suffix!r}")
     if suffix == ".png":
         (page,) = pages
         return encode_png(page.image(), page.dpi, record)
-    if suffix not in WRITABLE:
-        raise ImageError(f"pages are written as {', '.join(WRITABLE)}, not as {suffix!r}")
-    coded = [(encode_fax(page.bits.tobytes(), page.width, page.height), page) for page in pages]
-    if suffix == ".pdf":
-        from drmamba.images.pdf import encode_pdf
+    return container([code(page) for page in pages], suffix, record)
 
-        default = (float(ReadingConfig().dpi),) * 2  # a PDF page has a size on paper, known or not
-        return encode_pdf(
-            [(fax, page.width, page.height, page.dpi or default) for fax, page in coded], record
-        )
-    return tiff([(fax, page.width, page.height, page.dpi) for fax, page in coded], record)
+
+def read_record(path: Path) -> str:
+    """The record in a file written here; empty where there is none or the file is not one of ours."""
+    try:
+        if path.suffix.lower() == ".pdf":
+            from drmamba.images.pdf import read_pdf_record
+
+            return read_pdf_record(path)
+        with own_size_check(), Image.open(path, formats=["PNG", "TIFF"]) as image:
+            if image.format == "PNG":
+                return str(image.info.get(RECORD, ""))
+            tags: Any = image.tag_v2  # type: ignore[attr-defined]
+            return str(tags.get(270, "")) if tags.get(305) == RECORD else ""
+    except Exception:  # a foreign or damaged file, of which nothing is expected
+        return ""
 
 
 def encode_grey(grey: NDArray[np.uint8], dpi: DPI | None, record: str = "") -> bytes:

@@ -97,10 +97,10 @@ class Page:
 
     def encode_soft(self, record: str = "") -> bytes:
         """The probability as the bytes of an 8-bit PNG, ink dark."""
-        grey = (
-            self.kept if self.kept is not None and self.kept.dtype == np.uint8 else to_grey(self.probability)
-        )
-        return encode_grey(255 - grey, self.dpi, record)
+        grey = self.grey
+        if grey is None:
+            grey = to_grey(self.probability)
+        return encode_grey(~grey, self.dpi, record)
 
 
 class Binarizer:

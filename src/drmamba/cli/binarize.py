@@ -1,0 +1,258 @@
+"""`drmamba binarize`: archival pages in, archival pages out."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from drmamba.config import PROTOCOLS, EngineConfig, InferenceConfig, ReadingConfig, WindowConfig
+
+if TYPE_CHECKING:
+    from drmamba.inference.batch import Batch
+    from drmamba.inference.records import PageRecord
+
+DEFAULT, ENGINE, READING = InferenceConfig(), EngineConfig(), ReadingConfig()
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+
+
+class Bytes(click.ParamType[int]):
+    """A size such as 1500MB, 2GB or 1.5GiB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Bytes as a number."""
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"\s*([\d.]+)\s*([kmg]i?)?b?\s*", str(value).lower())
+        try:
+            return int(float(match[1]) * UNITS[match[2] or ""]) if match else self.fail("", param, ctx)
+        except (ValueError, click.UsageError):
+            self.fail(f"{value!r} is not a size; write it like 1500MB or 2GB", param, ctx)
+
+
+class Scale(click.ParamType[Any]):
+    """A number, or auto."""
+
+    name = "auto|number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
+        """A float or "auto"."""
+        if value == "auto":
+            return "auto"
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither auto nor a number", param, ctx)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="A folder, or a file name for one source. "
+    "Without it results stand beside their sources as NAME.bin.png."
+)  # fmt: skip
+@click.option("--model", default="lite", show_default=True, help="A preset's name or a model file.")
+@click.option(
+    "--format", "format_", type=click.Choice(["png", "tiff", "pdf", "same"]), default="png",
+    show_default=True,
+    help="Of the results; same: TIFF and PDF stay what they are, pages together, all else becomes PNG.",
+)  # fmt: skip
+@click.option("--soft", is_flag=True, help="Also write the probability of ink as NAME.soft.png (8 bits).")
+@click.option(
+    "--threshold", type=float, help=f"Of the probability, above which is ink. [default: {DEFAULT.threshold}]"
+)
+@click.option("--suppress", type=float, help=f"Strength of the background's suppression: 0 none, "
+              f"1 the model's own, above 1 stronger. [default: {DEFAULT.suppress}]")  # fmt: skip
+@click.option("--scale", type=Scale(), help="Of the page as the network sees it; auto acts when strokes are "
+              f"far wider or narrower than usual. [default: {DEFAULT.scale}]")  # fmt: skip
+@click.option("--invert/--no-invert", default=None, help="Turn white-on-black pages round. [default: invert]")
+@click.option("--margins/--no-margins", default=None, help="Take dark scan margins away. [default: margins]")
+@click.option(
+    "--protocol", type=click.Choice(list(PROTOCOLS)), default="everyday", show_default=True,
+    help="paper: window 512, stride 256, and nothing but the network.",
+)  # fmt: skip
+@click.option("--window", type=int, help=f"Side of the sliding window. [default: {WindowConfig().window}]")
+@click.option("--stride", type=int, help=f"Step of the sliding window: less is slower and smoother. "
+              f"[default: {WindowConfig().stride}]")  # fmt: skip
+@click.option("--device", default=ENGINE.device, show_default=True, help="auto, cpu, cuda, cuda:1, ...")
+@click.option(
+    "--workers", type=int, default=ENGINE.workers, help="Windows at once on the CPU. [default: one a core]"
+)
+@click.option("--max-memory", type=Bytes(), default=ENGINE.max_memory, help="Of all processes together, e.g. "
+              f"1500MB. [default: {ENGINE.max_memory / 1e9:g}GB]")  # fmt: skip
+@click.option("--max-pixels", type=int, default=READING.max_pixels, show_default=True,
+              help="A page that declares more is refused before it is decoded.")  # fmt: skip
+@click.option(
+    "--dpi", type=int, default=READING.dpi, show_default=True, help="Of PDF pages that are not scans."
+)
+@click.option("--overwrite", is_flag=True, help="Make existing results anew.")
+@click.option(
+    "--report", type=click.Path(path_type=Path, dir_okay=False), help="A JSONL file, one line a page."
+)
+def command(
+    paths: tuple[Path, ...],
+    output: Path | None,
+    model: str,
+    format_: Any,
+    soft: bool,
+    threshold: float | None,
+    suppress: float | None,
+    scale: Any,
+    invert: bool | None,
+    margins: bool | None,
+    protocol: str,
+    window: int | None,
+    stride: int | None,
+    device: str,
+    workers: int,
+    max_memory: int,
+    max_pixels: int,
+    dpi: int,
+    overwrite: bool,
+    report: Path | None,
+) -> None:
+    """Turn scans (JPEG, PNG, TIFF, JPEG 2000, WebP, BMP, PDF) and folders of them into black-and-white pages.
+
+    Folders are mirrored below the output. Results that are there already, from the same source and with the
+    same settings, are skipped: to resume a run, give the same command again.
+    """
+    given = {
+        "threshold": threshold,
+        "suppress": suppress,
+        "scale": scale,
+        "invert": invert,
+        "margins": margins,
+    }
+    config = replace(
+        PROTOCOLS[protocol], **{name: value for name, value in given.items() if value is not None}
+    )
+    sizes = {"window": window, "stride": stride}
+    if any(sizes.values()):
+        sides = {name: value for name, value in sizes.items() if value is not None}
+        sides.setdefault("stride", min(config.windows.stride, sides.get("window", config.windows.stride)))
+        config = replace(config, windows=replace(config.windows, **sides))
+    engine = EngineConfig(device=device, workers=workers, max_memory=max_memory)
+    reading = ReadingConfig(max_pixels=max_pixels, dpi=dpi)
+
+    from drmamba.inference.jobs import plan
+
+    jobs = plan(paths, output, format_)  # before torch is loaded: a wrong path is told at once
+
+    import warnings
+
+    from drmamba.inference.batch import Batch, BatchOptions
+    from drmamba.inference.binarizer import UNTRAINED, Binarizer, UntrainedWarning
+    from drmamba.inference.records import Report
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UntrainedWarning)
+        binarizer = Binarizer.from_pretrained(model, config=config, engine=engine)
+    if not binarizer.provenance.trained:
+        click.secho(f"drmamba: WARNING: {UNTRAINED.format(model)}", err=True, fg="red", bold=True)
+    batch = Batch(binarizer, BatchOptions(overwrite=overwrite, soft=soft, reading=reading))
+    book = Report(report, fresh=overwrite) if report else None
+    try:
+        sys.exit(_run(batch, jobs, book))
+    finally:
+        if book:
+            book.close()
+
+
+def _run(batch: Batch, jobs: list[Any], book: Any) -> int:
+    """Run the batch under a progress bar; the exit code."""
+    import signal
+
+    where = ", ".join(sorted({str(device) for device in batch.binarizer.lanes.devices}))
+    click.echo(f"drmamba: {len(jobs)} files, {batch.binarizer.lanes.count} workers on {where}", err=True)
+    progress = Progress(len(jobs))
+
+    def interrupted(*_: object) -> None:
+        if batch.stopped:
+            raise KeyboardInterrupt
+        batch.stop()
+        progress.say("stopping after the pages in hand (Ctrl-C again: at once)")
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        for record in batch.run(jobs):
+            if book:
+                book.add(record)
+            progress.add(record)
+    except KeyboardInterrupt:
+        click.echo("drmamba: stopped; nothing half-written is left. The same command resumes.", err=True)
+        return 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+        progress.close()
+    progress.summary(stopped=batch.stopped)
+    if batch.stopped:
+        return 130
+    return 1 if progress.count["failed"] else 0
+
+
+class Progress:
+    """A bar on a terminal, a line now and then elsewhere; errors as they come."""
+
+    QUIET = 10.0  # seconds between two lines
+
+    def __init__(self, files: int) -> None:
+        from tqdm import tqdm
+
+        self.files, self.started, self.told = files, time.monotonic(), time.monotonic()
+        self.count: Counter[str] = Counter()
+        self.flags: Counter[str] = Counter()
+        self.flagged = self.megapixels = self.seen = 0.0
+        self.bar = tqdm(total=files, unit="file", disable=not sys.stderr.isatty(), file=sys.stderr)
+
+    def say(self, words: str) -> None:
+        """A line above the bar."""
+        self.bar.write(f"drmamba: {words}", file=sys.stderr)
+
+    def add(self, record: PageRecord) -> None:
+        """Count a page."""
+        self.count[record.status] += 1
+        self.megapixels += record.megapixels
+        self.flags.update(record.flags)
+        self.flagged += bool(set(record.flags) - {"untrained"})
+        if record.error:
+            self.say(record.error)
+        if record.page >= record.pages:
+            self.seen += 1
+            self.bar.update()
+        self.bar.set_postfix_str(f"{sum(self.count.values())} pages, {self.rate():.2f} MP/s", refresh=False)
+        if self.bar.disable and time.monotonic() - self.told > self.QUIET:
+            self.told = time.monotonic()
+            passed = self.told - self.started
+            left = passed / max(1, self.seen) * (self.files - self.seen) / 60
+            words = f"{self.seen:.0f} of {self.files} files, {self.rate():.2f} MP/s, {left:.0f} min left"
+            click.echo(f"drmamba: {words}", err=True)
+
+    def rate(self) -> float:
+        """Megapixels binarized a second."""
+        return self.megapixels / max(1e-9, time.monotonic() - self.started)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        self.bar.close()
+
+    def summary(self, *, stopped: bool) -> None:
+        """What was done, and what to look at."""
+        seconds = time.monotonic() - self.started
+        parts = [f"{self.count[name]} {name}" for name in ("done", "skipped", "failed")]
+        words = ", ".join([*parts, f"{self.flagged:.0f} flagged"])
+        click.echo(
+            f"drmamba: {words}; {self.megapixels:.1f} MP in {seconds:.1f} s, {self.rate():.2f} MP/s", err=True
+        )
+        if self.flags:
+            listed = ", ".join(f"{flag} {number}" for flag, number in self.flags.most_common())
+            click.echo(f"drmamba: flags: {listed}", err=True)
+        if stopped:
+            click.echo("drmamba: stopped before the end; the same command resumes.", err=True)

@@ -1,0 +1,97 @@
+"""The decoding process: answers requests on standard input with pages on standard output.
+
+Hostile or damaged files meet the decoders here, where a crash, a hang or a memory bomb costs one file and
+not the batch. `drmamba.images.isolated` is the other end. A request is a line of JSON; so is the answer,
+followed by raw pixels where it says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from drmamba.config import ReadingConfig
+from drmamba.errors import DRMambaError
+from drmamba.images import FilePage, count_pages, open_pages
+
+
+class Server:
+    """One file open at a time, one page of it current."""
+
+    def __init__(self) -> None:
+        self.pages: Iterator[FilePage] = iter(())
+        self.page: FilePage | None = None
+
+    def answer(self, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """What a request gets back."""
+        do = request["do"]
+        if do == "open":
+            config = ReadingConfig(max_pixels=request["max_pixels"], dpi=request["dpi"])
+            self.page = None
+            self.pages = open_pages(request["path"], config)
+            return {"pages": count_pages(request["path"])}, b""
+        if do == "next":
+            self.page = next(self.pages, None)
+            if self.page is None:
+                return {}, b""
+            page = self.page
+            return {
+                "height": page.height,
+                "width": page.width,
+                "dpi": page.dpi,
+                "memory": page.decode_bytes(),
+            }, b""
+        assert self.page is not None
+        if do == "decode":
+            self.page.decode()
+            return {}, b""
+        rows = self.page.rows(request["top"], request["bottom"]).tobytes()
+        return {"size": len(rows)}, rows
+
+
+def limit_memory(size: int) -> None:
+    """Let allocations fail beyond so many bytes more than now; where the system cannot, nothing happens."""
+    try:
+        import resource
+
+        with open("/proc/self/statm") as file:  # noqa: PTH123
+            now = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (now + size, now + size))
+    except (ImportError, OSError, ValueError):
+        return
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer until the other end goes away."""
+    server = Server()
+    for line in requests:
+        try:
+            header, payload = server.answer(json.loads(line))
+        except DRMambaError as error:
+            header, payload = {"error": str(error)}, b""
+        except MemoryError:
+            header, payload = {"error": "not enough memory for this page; raise --max-memory"}, b""
+        except Exception as error:  # a damaged file may find any hole: it must cost that file only
+            header, payload = {"error": f"{type(error).__name__}: {error}"}, b""
+        with contextlib.suppress(BrokenPipeError):
+            answers.write(json.dumps(header).encode() + b"\n")
+            answers.write(payload)
+            answers.flush()
+
+
+def main() -> None:
+    """Run as `python -m drmamba.images.child MEMORY`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    warnings.simplefilter("ignore")
+    limit_memory(int(sys.argv[1]))
+    answers, sys.stdout = sys.stdout.buffer, sys.stderr  # nothing else may write between the answers
+    serve(sys.stdin.buffer, answers)
+
+
+if __name__ == "__main__":
+    main()

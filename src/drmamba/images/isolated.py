@@ -1,0 +1,148 @@
+"""Pages decoded in a process of their own, which may crash, hang or run out of memory without harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from drmamba.config import ReadingConfig
+from drmamba.errors import ImageError
+from drmamba.images.rows import RGB, Rows
+
+PATIENCE = 8.0  # seconds for any answer, and
+SLOWEST_DECODE = 500_000  # pixels a second, and
+SLOWEST_DISK = 5_000_000  # bytes a second on top
+
+
+class Reader:
+    """A decoding process, started at the first file and again after every accident."""
+
+    def __init__(self, memory: int, config: ReadingConfig | None = None) -> None:
+        self.memory, self.config = memory, config or ReadingConfig()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def open(self, path: Path) -> IsolatedFile:
+        """The file's pages; an unreadable file raises ImageError."""
+        try:
+            size = path.stat().st_size
+        except OSError as error:
+            raise ImageError(f"cannot read {path}: {error.strerror or error}") from error
+        if size == 0:
+            raise ImageError(f"{path} is empty")
+        request = {
+            "do": "open",
+            "path": str(path),
+            "max_pixels": self.config.max_pixels,
+            "dpi": self.config.dpi,
+        }
+        answer, _ = self.ask(path, request, PATIENCE + size / SLOWEST_DISK)
+        return IsolatedFile(self, path, int(answer["pages"]), size)
+
+    def ask(self, path: Path, request: dict[str, Any], seconds: float) -> tuple[dict[str, Any], bytes]:
+        """Send a request and wait for its answer, for so long."""
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            process.kill()
+
+        watch = threading.Timer(seconds, stop)
+        watch.daemon = True
+        watch.start()
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+            header = json.loads(line) if line.endswith(b"\n") else None
+            payload = process.stdout.read(header.get("size", 0)) if header else b""
+            whole = header is not None and len(payload) == header.get("size", 0)
+        except OSError:
+            header, payload, whole = None, b"", False
+        finally:
+            watch.cancel()
+        if header is None or not whole:
+            self.close()
+            if late.is_set():
+                raise ImageError(f"{path} took more than {seconds:.0f} s to decode and was given up")
+            raise ImageError(
+                f"{path} made the decoder crash: the file is damaged, or needs more --max-memory"
+            )
+        if "error" in header:
+            message = " ".join(str(header["error"]).split())
+            raise ImageError(message if str(path) in message else f"{path}: {message}")
+        return header, payload
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            command = [sys.executable, "-m", "drmamba.images.child", str(self.memory)]
+            quiet = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=quiet
+            )
+        return self._process
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    try:
+                        pipe.close()
+                    except OSError:
+                        continue  # unsent bytes to a process that is gone
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class IsolatedFile:
+    """An open file; iterating gives its pages, each valid until the next."""
+
+    def __init__(self, reader: Reader, path: Path, pages: int, size: int) -> None:
+        self.reader, self.path, self.pages, self.size = reader, path, pages, size
+
+    def __iter__(self) -> Iterator[IsolatedPage]:
+        patience = PATIENCE + self.size / SLOWEST_DISK
+        while (answer := self.reader.ask(self.path, {"do": "next"}, patience)[0]).get("height"):
+            yield IsolatedPage(self, answer)
+
+
+class IsolatedPage(Rows):
+    """A page that lives in the decoding process."""
+
+    def __init__(self, file: IsolatedFile, facts: dict[str, Any]) -> None:
+        self.file = file
+        self.height, self.width = int(facts["height"]), int(facts["width"])
+        self.dpi = (float(facts["dpi"][0]), float(facts["dpi"][1])) if facts["dpi"] else None
+        self.decode_bytes = int(facts["memory"])
+        self._patience = PATIENCE + self.height * self.width / SLOWEST_DECODE + file.size / SLOWEST_DISK
+
+    def decode(self) -> None:
+        """Decode the page over there; a damaged one raises ImageError."""
+        self.file.reader.ask(self.file.path, {"do": "decode"}, self._patience)
+
+    def rows(self, top: int, bottom: int) -> RGB:
+        """Fetch rows."""
+        request = {"do": "rows", "top": top, "bottom": bottom}
+        _, data = self.file.reader.ask(self.file.path, request, self._patience)
+        return np.frombuffer(data, np.uint8).reshape(bottom - top, self.width, 3)

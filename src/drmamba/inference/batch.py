@@ -1,0 +1,248 @@
+"""Many files: reading, network and writing overlap, memory has a limit, a bad file costs only itself.
+
+A few page threads each take a file from first byte to last: decode it in a process of their own, cut its
+windows, hand them to the shared lanes, write the result. While one thread waits for a disk or a decoder, the
+windows of the others keep the lanes busy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from drmamba.config import ReadingConfig
+from drmamba.errors import ConfigError, DRMambaError, ImageError
+from drmamba.images import CodedPage, code, container, encode, sweep, write_atomic
+from drmamba.images.isolated import IsolatedPage, Reader
+from drmamba.inference.binarizer import Binarizer
+from drmamba.inference.jobs import Job
+from drmamba.inference.quality import Quality
+from drmamba.inference.records import Origin, PageRecord, found_record, sha256
+
+# Resident bytes, measured with benchmarks/memory.py and rounded up.
+PROGRAM = 420_000_000  # Python, torch and the network
+LANE = 130_000_000  # one window of 512 under way
+READER = 60_000_000  # an idle decoding process
+SPARE = 0.9  # of what is left goes to pages
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchOptions:
+    """What a batch does beside binarizing."""
+
+    overwrite: bool = False
+    soft: bool = False
+    reading: ReadingConfig = field(default_factory=ReadingConfig)
+
+
+class Ledger:
+    """Memory handed out to pages: whoever asks for more than is left waits until others are done."""
+
+    def __init__(self, total: int) -> None:
+        self.total = self._left = total
+        self._changed = threading.Condition()
+
+    @contextlib.contextmanager
+    def hold(self, size: int, path: Path) -> Iterator[None]:
+        """Hold so much memory; more than there can ever be is an error that names the remedy."""
+        if size > self.total:
+            needs, has = f"{size / 1e6:,.0f} MB", f"{self.total / 1e6:,.0f} MB"
+            more = f"raise --max-memory by {(size - self.total) / SPARE / 1e6:,.0f} MB"
+            raise ImageError(f"{path} needs about {needs} of memory, pages may take {has}; {more}")
+        with self._changed:
+            self._changed.wait_for(lambda: self._left >= size)
+            self._left -= size
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._left += size
+                self._changed.notify_all()
+
+
+class Batch:
+    """Runs jobs with one Binarizer."""
+
+    def __init__(self, binarizer: Binarizer, options: BatchOptions | None = None) -> None:
+        self.binarizer, self.options = binarizer, options or BatchOptions()
+        lanes = binarizer.lanes
+        self.threads = lanes.count + 1
+        limit = lanes.config.max_memory
+        window = (binarizer.config.windows.window / 512) ** 2
+        fixed = PROGRAM + int(lanes.count * LANE * max(1.0, window)) + self.threads * READER
+        if limit - fixed < 50_000_000:
+            least = (fixed + 50_000_000) / 1e6
+            raise ConfigError(f"--max-memory must be at least {least:,.0f}MB with {lanes.count} workers")
+        self.ledger = Ledger(int((limit - fixed) * SPARE))
+        self._stop = threading.Event()
+
+    def stop(self) -> None:
+        """Finish the pages in hand, then end."""
+        self._stop.set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stop.is_set()
+
+    def run(self, jobs: list[Job]) -> Iterator[PageRecord]:
+        """Every page's record as it is finished."""
+        for folder in {job.output.parent for job in jobs}:
+            if folder.is_dir():
+                sweep(folder)
+        todo: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        for job in jobs:
+            todo.put(job)
+        done: queue.SimpleQueue[PageRecord | None] = queue.SimpleQueue()
+        threads = [
+            threading.Thread(target=self._work, args=(todo, done), name=f"drmamba-page-{i}", daemon=True)
+            for i in range(min(self.threads, len(jobs)))
+        ]
+        for thread in threads:
+            thread.start()
+        running = len(threads)
+        while running:
+            try:
+                record = done.get(timeout=0.2)  # short: Ctrl-C must get through
+            except queue.Empty:
+                continue
+            if record is None:
+                running -= 1
+            else:
+                yield record
+
+    def _work(self, todo: queue.SimpleQueue[Job], done: queue.SimpleQueue[PageRecord | None]) -> None:
+        try:
+            with Reader(self.ledger.total, self.options.reading) as reader:
+                while not self._stop.is_set():
+                    try:
+                        job = todo.get_nowait()
+                    except queue.Empty:
+                        return
+                    for record in self._file(job, reader):
+                        done.put(record)
+        finally:
+            done.put(None)
+
+    def _file(self, job: Job, reader: Reader) -> Iterator[PageRecord]:
+        """A file's pages, or the one reason why it failed; whatever happens, the batch goes on."""
+        page = 0
+        try:
+            origin = self._origin(job)
+            skipped = None if self.options.overwrite else self._finished(job, origin)
+            if skipped is not None:
+                yield from skipped
+                return
+            for record in self._pages(job, origin, reader):
+                page = record.page
+                yield record
+        except Exception as error:  # hostile files, full disks, torch out of memory: all cost one file
+            words = str(error) if isinstance(error, DRMambaError) else f"{type(error).__name__}: {error}"
+            words = " ".join(words.split())
+            if str(job.source) not in words:
+                words = f"{job.source}: {words}"
+            yield PageRecord(status="failed", input=str(job.source), page=page + 1, error=words)
+
+    def _origin(self, job: Job) -> Origin:
+        settings: dict[str, Any] = self.binarizer.config.to_dict()
+        settings |= {"format": job.output.suffix, "soft": self.options.soft, "dpi": self.options.reading.dpi}
+        try:
+            digest = sha256(job.source)
+        except OSError as error:
+            raise ImageError(f"cannot read {job.source}: {error.strerror or error}") from error
+        return Origin(input_sha256=digest, model_sha256=self.binarizer.sha256, settings=settings)
+
+    def _finished(self, job: Job, origin: Origin) -> list[PageRecord] | None:
+        """The records of a job whose every output exists and has this origin; None if work is left."""
+        first = next((p for p in (job.page(1, 1), job.page(1, 2)) if p.exists()), None)
+        if first is None:
+            return None
+        found = found_record(first)
+        if found is None or found.origin != origin:
+            made = (
+                "not made by drmamba" if found is None else "made from another source or with other settings"
+            )
+            raise ImageError(f"{first} exists and was {made}; use --overwrite, or another folder")
+        outputs = [job.page(number, found.pages) for number in range(1, found.pages + 1)]
+        softs = [job.soft(number, found.pages) for number in range(1, found.pages + 1) if self.options.soft]
+        records = [found_record(output) for output in outputs] if job.many_files else [found] * found.pages
+        if not all(r and r.origin == origin for r in records) or not all(soft.exists() for soft in softs):
+            return None
+        base: dict[str, Any] = {
+            "input": str(job.source),
+            "pages": found.pages,
+            "input_sha256": origin.input_sha256,
+        }
+        base |= {"model_sha256": origin.model_sha256, "settings": origin.settings}
+        return [
+            PageRecord(
+                status="skipped",
+                page=i + 1,
+                output=str(outputs[i]),
+                output_sha256=sha256(outputs[i]),
+                quality=(record.quality[0] if job.many_files else record.quality[i]) if record else {},
+                **base,
+            )
+            for i, record in enumerate(records)
+        ]
+
+    def _pages(self, job: Job, origin: Origin, reader: Reader) -> Iterator[PageRecord]:
+        file = reader.open(job.source)
+        coded: list[CodedPage] = []
+        quality: list[Quality] = []
+        waiting: list[dict[str, Any]] = []
+        for number, rows in enumerate(file, 1):
+            if self._stop.is_set() and number > 1:
+                return  # a container cut short is not written; single pages are there already
+            started = time.perf_counter()
+            with self.ledger.hold(self._need(rows), job.source):
+                rows.decode()
+                result = self.binarizer.binarize(rows, keep="grey" if self.options.soft else "ink")
+                if self.options.soft:  # before the page itself: where that one is, this one is
+                    soft = result.encode_soft(origin.record(number, file.pages, [result.quality]))
+                    write_atomic(job.soft(number, file.pages), soft)
+                data = b""
+                if job.many_files:
+                    record = origin.record(number, file.pages, [result.quality])
+                    data = encode([result.bitmap], job.output.suffix, record=record)
+                else:
+                    coded.append(code(result.bitmap))
+            quality.append(result.quality)
+            facts: dict[str, Any] = {
+                "input": str(job.source),
+                "page": number,
+                "pages": file.pages,
+                "output": str(job.page(number, file.pages)),
+                "input_sha256": origin.input_sha256,
+                "model_sha256": origin.model_sha256,
+                "settings": origin.settings,
+                "megapixels": round(rows.height * rows.width / 1e6, 6),
+                "quality": result.quality.to_dict(),
+            }
+            if job.many_files:
+                write_atomic(job.page(number, file.pages), data)
+                digest = hashlib.sha256(data).hexdigest()
+                seconds = round(time.perf_counter() - started, 3)
+                yield PageRecord(status="done", output_sha256=digest, seconds=seconds, **facts)
+            else:
+                waiting.append(facts | {"seconds": round(time.perf_counter() - started, 3)})
+        if coded:
+            data = container(coded, job.output.suffix, origin.record(0, len(coded), quality))
+            write_atomic(job.output, data)
+            digest = hashlib.sha256(data).hexdigest()
+            for facts in waiting:
+                yield PageRecord(status="done", output_sha256=digest, **facts)
+
+    def _need(self, rows: IsolatedPage) -> int:
+        """Memory for a page: decoding it, the rows under its windows, and its result while it is coded."""
+        window = self.binarizer.config.windows.window
+        line = rows.width * min(rows.height, 2 * window) * (3 + 3 * 4)
+        result = rows.width * rows.height * (3 if self.options.soft else 1) * 9 // 8
+        return max(rows.decode_bytes + line + result // 8, line + result) + 10_000_000
