@@ -14,7 +14,10 @@ import numpy as np
 
 from drmamba.config import DegradeConfig
 from drmamba.data.degrade import camera, ink, paper
+from drmamba.data.degrade.paper import holes
 from drmamba.data.page import Ink, Page, Picture
+
+__all__ = ["DEGRADATIONS", "Degradation", "Stock", "degrade", "holes"]
 
 
 class Stock(Protocol):

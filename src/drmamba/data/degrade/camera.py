@@ -36,7 +36,7 @@ def contrast(page: Page, rng: np.random.Generator) -> Page:
 
 def colour(page: Page, rng: np.random.Generator) -> Page:
     """A cast from lamp, lens or age, and more or less saturation."""
-    image = page.image * np.exp(rng.normal(0, 0.09, 3)).astype(np.float32)
+    image = page.image * np.exp(rng.normal(0, 0.05, 3)).astype(np.float32)
     grey = (image @ np.full(3, 1 / 3, np.float32))[..., None]
     return Page(np.clip(grey + (image - grey) * np.float32(rng.uniform(0.3, 1.5)), 0, 1), page.ink)
 
@@ -50,13 +50,13 @@ def grey(page: Page, rng: np.random.Generator) -> Page:
 
 def out_of_focus(page: Page, rng: np.random.Generator) -> Page:
     """The whole picture a little soft."""
-    return Page(blur(page.image, rng.uniform(0.4, 1.5)), page.ink)
+    return Page(blur(page.image, rng.uniform(0.4, 1.2)), page.ink)
 
 
 def defocus(page: Page, rng: np.random.Generator) -> Page:
     """Part of the picture soft, as where the sheet bends away from the glass."""
     where = smoothstep(clouds(rng, page.shape, rng.uniform(60, 250), octaves=2), -0.4, rng.uniform(0.2, 0.8))
-    soft = blur(page.image, rng.uniform(1, 2.6))
+    soft = blur(page.image, rng.uniform(0.8, 2.2))
     return Page(page.image + where[..., None] * (soft - page.image), page.ink)
 
 
@@ -79,5 +79,5 @@ def jpeg(page: Page, rng: np.random.Generator) -> Page:
     """Save the picture as a JPEG of low quality and read it back."""
     pixels = (page.image * 255 + np.float32(0.5)).astype(np.uint8)
     file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "JPEG", quality=int(rng.integers(12, 75)), subsampling=int(rng.integers(3)))
+    Image.fromarray(pixels).save(file, "JPEG", quality=int(rng.integers(18, 75)), subsampling=int(rng.integers(3)))
     return Page(np.asarray(Image.open(file)) * np.float32(1 / 255), page.ink)

@@ -147,8 +147,8 @@ def holes(page: Page, rng: np.random.Generator) -> Page:
         distance = _spot(rng, shape, rng.uniform(0.03, 0.22) * size, rng.uniform(0.2, 0.5))
     open_ = 1 - smoothstep(distance, 0.94, 1.06)
     rim = 1 - smoothstep(distance, 0.95, rng.uniform(1.1, 1.4))
-    ground = np.array(((0.97, 0.97, 0.97), (0.62, 0.70, 0.72), (0.08, 0.08, 0.08), (0.5, 0.5, 0.5))[rng.integers(4)])
-    colour = np.clip(ground * rng.normal(1, 0.03, 3), 0, 1).astype(np.float32)
+    ground = np.array(((0.97, 0.97, 0.97), (0.66, 0.72, 0.73), (0.08, 0.08, 0.08), (0.5, 0.5, 0.5))[rng.integers(4)])
+    colour = np.clip(ground * rng.normal(1, 0.015, 3), 0, 1).astype(np.float32)
     image = page.image * (1 - np.float32(rng.uniform(0, 0.4)) * rim[..., None])
     image = image * (1 - open_[..., None]) + open_[..., None] * colour
     return Page(image, page.ink & (open_ < 0.5))

@@ -1,0 +1,108 @@
+"""The fonts of this machine, by what they can set; Pillow's own font where there is none."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from PIL import ImageFont, features
+
+from drmamba.data.synthetic.texts import SHAPED, Script, words
+from drmamba.errors import DataError
+
+SUFFIXES = (".ttf", ".otf", ".ttc")
+FEWEST = 20  # words that a font must be able to set
+BUILT_IN = ""  # stands for the font inside Pillow
+# By file name: fonts of signs, and fonts that look written.
+_SIGNS = re.compile(
+    r"symbol|emoji|dingbat|math|music|icon|d050000l|braille|barcode|musix|fallback|lastresort|keyboard", re.IGNORECASE
+)
+_WRITTEN = re.compile(
+    r"script|hand|z003|chancery|dancing|kristi|breip|kaushan|femke|ecolier|joscelyn|bwht|havana|isabella|gazis"
+    r"|cursive|callig|ruf|dkg|courgette|satisfy|pacifico|caveat|allura|tangerine",
+    re.IGNORECASE,
+)
+
+Font = ImageFont.FreeTypeFont
+
+
+class Fonts:
+    """Font files, fixed in order, so that a random choice is the same wherever the same fonts are."""
+
+    def __init__(self, folder: Path | str | None = None) -> None:
+        files = font_files([Path(folder)] if folder else system_folders())
+        if folder and not files:
+            raise DataError(f"{folder} holds no fonts ({', '.join(SUFFIXES)})")
+        self.printed = [f for f in files if not _WRITTEN.search(Path(f).name)] or [BUILT_IN]
+        self.written = [f for f in files if _WRITTEN.search(Path(f).name)] or self.printed
+        self.shaped = bool(features.check("raqm"))
+
+    def pick(self, rng: np.random.Generator, script: Script, *, written: bool = False) -> str | None:
+        """A random font that has the script's letters, or None where there is none."""
+        if script in SHAPED and not self.shaped:
+            return None
+        files: Sequence[str] = self.written if written else self.printed
+        for place in rng.permutation(len(files)):
+            if len(settable(files[place], script)) >= FEWEST:
+                return files[place]
+        return None
+
+
+def system_folders() -> list[Path]:
+    """Where this system keeps fonts, and the DejaVu fonts that come with matplotlib."""
+    home = Path.home()
+    folders = [home / ".fonts", Path(os.environ.get("XDG_DATA_HOME", home / ".local/share")) / "fonts"]
+    folders += [Path(d) / "fonts" for d in os.environ.get("XDG_DATA_DIRS", "/usr/local/share:/usr/share").split(":")]
+    if sys.platform == "darwin":
+        folders += [home / "Library/Fonts", Path("/Library/Fonts"), Path("/System/Library/Fonts")]
+    if sys.platform == "win32":
+        folders.append(Path(os.environ.get("WINDIR", "C:/Windows")) / "Fonts")
+    matplotlib = importlib.util.find_spec("matplotlib")
+    if matplotlib and matplotlib.origin:
+        folders.append(Path(matplotlib.origin).parent / "mpl-data/fonts/ttf")
+    return folders
+
+
+def font_files(folders: Sequence[Path]) -> list[str]:
+    """Font files below the folders, one of each name, sorted by name."""
+    found: dict[str, str] = {}
+    for file in _walk(folders):
+        if file.suffix.lower() in SUFFIXES and not _SIGNS.search(file.name):
+            found.setdefault(file.name, str(file))
+    return [found[name] for name in sorted(found)]
+
+
+def _walk(folders: Sequence[Path]) -> Iterator[Path]:
+    for folder in folders:
+        if folder.is_dir():
+            yield from sorted(folder.rglob("*"))
+
+
+@lru_cache(maxsize=512)
+def loaded(file: str, size: int, shaped: bool = False) -> Font:
+    """The font at a size in pixels; with a layout engine where the script needs one (it is slower)."""
+    layout = ImageFont.Layout.RAQM if shaped else ImageFont.Layout.BASIC
+    if file == BUILT_IN:
+        font = ImageFont.load_default(size)
+        if not isinstance(font, ImageFont.FreeTypeFont):
+            raise DataError("this Pillow cannot draw text: install one built with FreeType")
+        return font
+    return ImageFont.truetype(file, size, layout_engine=layout)
+
+
+@lru_cache(maxsize=None)
+def settable(file: str, script: Script) -> tuple[str, ...]:
+    """The words of a script whose characters the font has all; none for a file that does not open."""
+    try:
+        font = loaded(file, 20)
+        missing = bytes(font.getmask("\U0010fffd"))
+        known = {c for c in set("".join(words(script))) if bytes(font.getmask(c)) not in (missing, b"")}
+    except OSError:
+        return ()
+    return tuple(word for word in words(script) if known.issuperset(word))

@@ -1,0 +1,172 @@
+"""Handwriting-like strokes: made-up letters, repeated as a hand repeats them, drawn with a nib."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from drmamba.data.fields import Field
+
+Points = NDArray[np.float64]  # (n, 2): x to the right, y upwards, in units of the x-height
+
+# Movements of a pen from the baseline back to it: what letters are made of.
+MOTIFS: tuple[tuple[tuple[float, float], ...], ...] = (
+    ((0.0, 0.1), (0.25, 0.6), (0.4, 1.0), (0.4, 0.5), (0.45, 0.1), (0.6, 0.0), (0.8, 0.3)),  # i
+    ((0.0, 0.3), (0.15, 1.0), (0.17, 0.5), (0.15, 0.0), (0.3, 0.7), (0.5, 1.0), (0.63, 0.8), (0.63, 0.3), (0.75, 0.0), (0.95, 0.3)),  # n
+    ((0.1, 0.5), (0.5, 1.0), (0.25, 0.95), (0.1, 0.5), (0.2, 0.05), (0.42, 0.1), (0.58, 0.5), (0.6, 1.0), (0.6, 0.4), (0.7, 0.0), (0.95, 0.3)),  # a
+    ((0.0, 0.3), (0.35, 0.55), (0.45, 0.85), (0.3, 1.0), (0.12, 0.6), (0.2, 0.1), (0.45, 0.0), (0.75, 0.35)),  # e
+    ((0.0, 0.3), (0.35, 1.2), (0.55, 2.0), (0.42, 2.3), (0.28, 1.7), (0.22, 0.6), (0.35, 0.0), (0.65, 0.3)),  # l
+    ((0.1, 0.6), (0.45, 1.0), (0.2, 0.9), (0.12, 0.4), (0.3, 0.1), (0.5, 0.6), (0.52, 0.9), (0.5, -0.2), (0.4, -1.0), (0.2, -1.1), (0.2, -0.6), (0.85, 0.3)),  # g
+    ((0.0, 0.2), (0.35, 1.05), (0.36, 0.7), (0.5, 0.35), (0.4, 0.0), (0.2, 0.1), (0.45, 0.0), (0.75, 0.3)),  # s
+    ((0.0, 0.3), (0.4, 1.4), (0.7, 2.2), (0.55, 2.35), (0.4, 1.6), (0.25, -0.3), (0.1, -1.1), (0.0, -0.9), (0.3, -0.1), (0.7, 0.3)),  # f
+    ((0.0, 0.3), (0.3, 1.0), (0.28, 0.4), (0.35, 0.0), (0.55, 0.2), (0.68, 1.0), (0.67, 0.4), (0.75, 0.0), (0.95, 0.3)),  # u
+    ((0.1, 0.9), (0.5, 1.0), (0.2, 0.95), (0.08, 0.5), (0.2, 0.05), (0.5, 0.1), (0.65, 0.55), (0.5, 0.95), (0.4, 0.8), (0.9, 0.7)),  # o
+    ((0.0, 0.3), (0.3, 1.3), (0.35, 1.7), (0.3, 0.7), (0.35, 0.05), (0.55, 0.05), (0.75, 0.35)),  # t
+    ((0.0, 0.2), (0.2, 1.0), (0.3, 1.05), (0.55, 0.95), (0.5, 0.5), (0.55, 0.1), (0.8, 0.25)),  # r
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Hand:
+    """One writer with one pen."""
+
+    letters: tuple[Points, ...]
+    x_height: float  # pixels
+    slant: float  # shift to the right per unit of height
+    widths: tuple[float, float]  # thinnest and broadest stroke, pixels
+    nib: float | None  # angle of a broad nib (radians); None for a pointed pen that spreads on down-strokes
+    shake: float
+    spacing: float  # between letters
+    line: float  # distance of lines, in x-heights
+
+
+def hand(rng: np.random.Generator, x_height: float) -> Hand:
+    """Make up a writer: an alphabet of altered motifs, a slant and a pen."""
+    alphabet = []
+    for _ in range(int(rng.integers(14, 22))):
+        points = np.array(MOTIFS[rng.integers(len(MOTIFS))])
+        inner = points[1:-1]
+        inner += rng.normal(0, 0.07, inner.shape)
+        points[:, 0] *= rng.uniform(0.8, 1.2)
+        alphabet.append(points)
+    broad = max(1.6, x_height * rng.uniform(0.1, 0.24))
+    return Hand(
+        letters=tuple(alphabet),
+        x_height=x_height,
+        slant=float(rng.normal(0.35, 0.25)),
+        widths=(max(0.9, broad * rng.uniform(0.25, 0.85)), broad),
+        nib=float(rng.normal(0.7, 0.2)) if rng.random() < 0.5 else None,
+        shake=rng.uniform(0.01, 0.05),
+        spacing=rng.uniform(0.75, 1.1),
+        line=rng.uniform(2.4, 4.5),
+    )
+
+
+def written(writer: Hand, rng: np.random.Generator, shape: tuple[int, int]) -> Field:
+    """Lines of writing that fill (H, W): the share of each pixel that ink covers, and no blank start."""
+    page = np.zeros(shape, np.float32)
+    step = writer.x_height * writer.line
+    baseline = rng.uniform(0, step)
+    tilt = rng.normal(0, 0.015)
+    while baseline < shape[0] + 1.5 * writer.x_height:
+        left = -rng.uniform(0, 4) * writer.x_height if rng.random() < 0.85 else rng.uniform(0, 0.5) * shape[1]
+        right = shape[1] if rng.random() < 0.85 else rng.uniform(0.3, 1) * shape[1]
+        _line(page, writer, rng, (left, right), baseline + rng.normal(0, 0.1) * writer.x_height, tilt)
+        baseline += step * rng.uniform(0.9, 1.1)
+    return page
+
+
+def _line(
+    page: Field, writer: Hand, rng: np.random.Generator, span: tuple[float, float], baseline: float, tilt: float
+) -> None:
+    """Write words from left to right."""
+    x = span[0] / writer.x_height
+    end = span[1] / writer.x_height
+    while x < end:
+        strokes, width = _word(writer, rng)
+        wave = rng.normal(0, 0.08)
+        for points in strokes:
+            across = x + points[:, 0] + writer.slant * points[:, 1]
+            placed = np.stack([across, points[:, 1] + wave], 1) * writer.x_height
+            placed[:, 1] = baseline + tilt * placed[:, 0] - placed[:, 1]
+            _draw(page, placed, writer, rng)
+        x += width + rng.uniform(0.5, 1.3)
+
+
+def _word(writer: Hand, rng: np.random.Generator) -> tuple[list[Points], float]:
+    """The strokes of a made-up word and its width, in x-heights."""
+    run: list[Points] = []
+    strokes: list[Points] = []
+    x = 0.0
+    for position in range(int(rng.integers(1, 9))):
+        letter = writer.letters[rng.integers(len(writer.letters))].copy()
+        letter += rng.normal(0, writer.shake, letter.shape)
+        if position == 0 and rng.random() < 0.25:  # a capital
+            letter = letter * (1.4, 1.9)
+        top, letter_width = letter[:, 1].max(), letter[-1, 0]
+        lot = rng.random()
+        if lot < 0.12 and top < 1.5:  # a dot or an accent
+            strokes.append(np.array([(x + 0.4, 1.5), (x + 0.43, 1.55), (x + 0.46, 1.6)]))
+        elif lot < 0.5 and 1.5 < top < 2:  # a cross-stroke
+            strokes.append(np.array([(x, 1.25), (x + 0.35, 1.3), (x + 0.8, 1.32)]))
+        run.append(letter + (x, 0))
+        x += letter_width * writer.spacing
+        if rng.random() < 0.12:  # the pen is lifted
+            strokes.append(np.concatenate(run))
+            run = []
+    if run:
+        strokes.append(np.concatenate(run))
+    if rng.random() < 0.03:  # underlined
+        strokes.append(np.array([(0.0, -0.5), (x / 2, -0.55), (x, -0.45)]))
+    return strokes, x
+
+
+def _draw(page: Field, points: Points, writer: Hand, rng: np.random.Generator) -> None:
+    """Draw one stroke through the points (in pixels, y downwards)."""
+    steps = max(4, math.ceil(0.3 * writer.x_height))  # pieces of one to two pixels
+    path = curve(points, steps)
+    run = np.gradient(path, axis=0)
+    length = np.maximum(np.hypot(run[:, 0], run[:, 1]), 1e-9)
+    if writer.nib is None:
+        press = np.clip(run[:, 1] / length, 0, 1) ** 1.5
+    else:
+        press = np.abs(run[:, 0] * math.sin(writer.nib) + run[:, 1] * math.cos(writer.nib)) / length
+    # Pressure lags behind the movement, which also rounds off the change from thin to thick.
+    lag = np.ones(max(1, steps // 2)) / max(1, steps // 2)
+    press = np.convolve(np.pad(press, len(lag), mode="edge"), lag, mode="same")[len(lag) : -len(lag)]
+    thin, broad = writer.widths
+    radius = 0.5 * (thin + (broad - thin) * press) * rng.uniform(0.9, 1.1)
+    stamp(page, path, radius)
+
+
+def curve(points: Points, steps: int) -> Points:
+    """A smooth line through the points (Catmull-Rom), `steps` samples between each two."""
+    ends = np.concatenate([points[:1], points, points[-1:]])
+    t = (np.arange(steps) / steps)[None, :, None]
+    a, b, c, d = (ends[k : len(ends) - 3 + k, None, :] for k in range(4))
+    path = 0.5 * (2 * b + (c - a) * t + (2 * a - 5 * b + 4 * c - d) * t**2 + (3 * b - a - 3 * c + d) * t**3)
+    return np.concatenate([path.reshape(-1, 2), points[-1:]])
+
+
+@numba.njit(cache=True, nogil=True)
+def stamp(page: Field, path: Points, radius: NDArray[np.float64]) -> None:  # pragma: no cover - compiled
+    """Draw a path of varying radius; a pixel keeps the largest share that any piece of it covers."""
+    height, width = page.shape
+    for k in range(len(path) - 1):
+        x, y, r = path[k, 0], path[k, 1], 0.5 * (radius[k] + radius[k + 1])
+        dx, dy = path[k + 1, 0] - x, path[k + 1, 1] - y
+        square = max(dx * dx + dy * dy, 1e-12)
+        top, bottom = min(y, y + dy) - r - 1, max(y, y + dy) + r + 2
+        left, right = min(x, x + dx) - r - 1, max(x, x + dx) + r + 2
+        for row in range(max(0, int(top)), min(height, int(bottom))):
+            for column in range(max(0, int(left)), min(width, int(right))):
+                px, py = column + 0.5 - x, row + 0.5 - y
+                t = min(1.0, max(0.0, (px * dx + py * dy) / square))  # the nearest place on this piece
+                far = math.sqrt((px - t * dx) ** 2 + (py - t * dy) ** 2)
+                cover = min(1.0, max(0.0, r + 0.5 - far))
+                if cover > page[row, column]:
+                    page[row, column] = cover

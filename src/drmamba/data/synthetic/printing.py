@@ -1,0 +1,81 @@
+"""Typeset text: lines of a font that fill a piece of a page, worn as old type is."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from drmamba.data.fields import Field, blur, clouds, noise, smoothstep
+from drmamba.data.synthetic.fonts import loaded, settable
+from drmamba.data.synthetic.texts import SHAPED, Script
+
+RIGHT_TO_LEFT = frozenset({"hebrew", "arabic"})
+
+
+def typeset(
+    rng: np.random.Generator, shape: tuple[int, int], file: str, script: Script, size: int, *, capitals: bool = False
+) -> Field:
+    """Lines of words in one font: the share of each pixel that ink covers.
+
+    `capitals` sets capital letters without gaps between words, as on papyri and inscriptions.
+    """
+    font = loaded(file, size, script in SHAPED)
+    vocabulary = settable(file, script)
+    canvas = Image.new("L", (shape[1], shape[0]))
+    draw = ImageDraw.Draw(canvas)
+    step = size * rng.uniform(1.0, 1.7)
+    left = -rng.uniform(0, 5) * size if rng.random() < 0.75 else rng.uniform(0.02, 0.3) * shape[1]
+    top = -rng.uniform(0, step)
+    ragged = rng.random() < 0.3
+    while top < shape[0]:
+        lot = rng.random()
+        if lot > 0.06:  # now and then a line is left out
+            start = left + (rng.uniform(0, 0.4) * shape[1] if lot > 0.9 else 0)
+            room = shape[1] - start - (rng.uniform(0, 0.3) * shape[1] if ragged else 0)
+            line = _words(rng, vocabulary, math.ceil(max(1.0, room / size * 2.4)), capitals)
+            place = (start, top + rng.normal(0, 0.01) * size)
+            if script in RIGHT_TO_LEFT:
+                draw.text((shape[1] - place[0], place[1]), line, 255, font, anchor="ra")
+            else:
+                draw.text(place, line, 255, font)
+        top += step
+    return np.asarray(canvas) * np.float32(1 / 255)
+
+
+def _words(rng: np.random.Generator, vocabulary: tuple[str, ...], length: int, capitals: bool) -> str:
+    """A run of the text from a random word on, at least `length` characters."""
+    start, line = int(rng.integers(len(vocabulary))), ""
+    while len(line) < length:
+        word = vocabulary[start % len(vocabulary)]
+        line += plain_capitals(word) if capitals else f"{word} "
+        start += 1
+    return line
+
+
+@cache
+def plain_capitals(word: str) -> str:
+    """Capital letters without accents, breathings and punctuation."""
+    return "".join(c for c in unicodedata.normalize("NFD", word.upper()) if c.isalpha())
+
+
+def worn(coverage: Field, rng: np.random.Generator, amount: float) -> Field:
+    """Type that has been used and paper that is rough: edges fray, thin places fail, ink squeezes out."""
+    if amount <= 0:
+        return coverage
+    rough = noise(rng, coverage.shape, rng.uniform(2, 4)) * np.float32(0.28 * amount)
+    rough += clouds(rng, coverage.shape, 40, octaves=2) * np.float32(0.08 * amount)
+    soft = blur(coverage, 0.5 + 0.4 * amount)
+    weight = np.float32(rng.normal(0.04, 0.07))  # a heavier or a lighter impression
+    return smoothstep(soft + rough * np.minimum(4 * soft, 1) + weight * (soft > 0.05), 0.25, 0.75)
+
+
+def tilted(coverage: Field, rng: np.random.Generator, degrees: float) -> Field:
+    """The layer turned a little about its middle; corners turned in are blank."""
+    values: NDArray[np.uint8] = (coverage * 255).astype(np.uint8)
+    turned = Image.fromarray(values).rotate(float(rng.normal(0, degrees)), Image.Resampling.BICUBIC)
+    return np.asarray(turned) * np.float32(1 / 255)

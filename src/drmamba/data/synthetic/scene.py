@@ -1,0 +1,130 @@
+"""Whole scenes: a sheet, layers of ink on it, and the exact truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drmamba.config import SyntheticConfig
+from drmamba.data.degrade import degrade, holes
+from drmamba.data.fields import Field, blur, clouds, noise
+from drmamba.data.geometry import hardened
+from drmamba.data.page import Ink, Page, Picture
+from drmamba.data.papers import Papers, papyrus
+from drmamba.data.synthetic.fonts import Fonts
+from drmamba.data.synthetic.furniture import initial, round_stamp, rules
+from drmamba.data.synthetic.pen import hand, written
+from drmamba.data.synthetic.printing import tilted, typeset, worn
+from drmamba.data.synthetic.texts import SCRIPTS, Script
+
+World = Literal["print", "script", "pen", "papyrus"]
+WORLDS: tuple[World, ...] = get_args(World)
+
+# The share of light that inks take from red, green and blue when fresh; then how often each is used.
+INKS: tuple[tuple[tuple[float, float, float], float], ...] = (
+    ((0.86, 0.86, 0.84), 4),  # black
+    ((0.62, 0.72, 0.80), 4),  # iron gall, browned
+    ((0.42, 0.55, 0.66), 2),  # the same, pale
+    ((0.55, 0.55, 0.53), 2),  # grey, pencil
+    ((0.70, 0.62, 0.38), 1),  # blue
+    ((0.25, 0.72, 0.76), 0.7),  # red
+)
+COLOURED = ((0.22, 0.72, 0.76), (0.72, 0.60, 0.30), (0.62, 0.66, 0.38), (0.55, 0.70, 0.45))
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One ink on the page: the share of each pixel it covers, and the share of light (3,) it takes."""
+
+    coverage: Field
+    dark: NDArray[np.float32]
+
+
+class Synthesizer:
+    """An endless source of pages. It is a `Stock`: degradations take their versos and sheets from it."""
+
+    def __init__(self, config: SyntheticConfig, papers: Papers) -> None:
+        self.config, self.papers, self.fonts = config, papers, Fonts(config.fonts)
+        chances = np.cumsum([getattr(config, world) for world in WORLDS])
+        self.chances = chances / chances[-1]
+
+    def page(self, rng: np.random.Generator, shape: tuple[int, int], world: World | None = None) -> Page:
+        """A degraded page, or a piece of one, of the given height and width, with its exact ink."""
+        return degrade(self.clean(rng, shape, world), rng, self.config.degrade, self)
+
+    def clean(self, rng: np.random.Generator, shape: tuple[int, int], world: World | None = None) -> Page:
+        """The same before any degradation."""
+        world = world or WORLDS[int(self.chances.searchsorted(rng.random(), side="right"))]
+        layers = self._layers(rng, shape, world)
+        sheet = papyrus(rng, shape) if world == "papyrus" else self.sheet(rng, shape)
+        page = inked(sheet, layers, rng)
+        if world == "papyrus" and rng.random() < 0.5:
+            page = holes(page, rng)
+        return page
+
+    def verso(self, rng: np.random.Generator, shape: tuple[int, int]) -> Ink:
+        """The ink of a page of its own."""
+        world = WORLDS[int(rng.integers(3))]
+        return self._text(rng, shape, world) > 0.5
+
+    def sheet(self, rng: np.random.Generator, shape: tuple[int, int]) -> Picture:
+        """A blank sheet."""
+        return self.papers.sheet(rng, shape)
+
+    def _layers(self, rng: np.random.Generator, shape: tuple[int, int], world: World) -> list[Layer]:
+        text = self._text(rng, shape, world)
+        dark = _ink(rng)
+        extras: list[Layer] = []
+        lots = rng.random(3)
+        file = self.fonts.pick(rng, "latin") or ""
+        if lots[0] < 0.08 and world != "papyrus":
+            letter, box = initial(rng, shape, file, int(rng.uniform(50, 140)))
+            text = text.copy()
+            text[box] = 0
+            extras.append(Layer(letter, np.array(COLOURED[rng.integers(2)], np.float32)))
+        if lots[1] < 0.1:
+            text = np.maximum(text, rules(rng, shape, rng.uniform(1.2, 4)))
+        if lots[2] < 0.06 and world != "papyrus":
+            colour = np.array(COLOURED[rng.integers(len(COLOURED))]) * rng.uniform(0.5, 1)
+            extras.append(Layer(round_stamp(rng, shape, file), colour.astype(np.float32)))
+        return [Layer(text, dark), *extras]
+
+    def _text(self, rng: np.random.Generator, shape: tuple[int, int], world: World) -> Field:
+        """The running text of a world."""
+        if world == "pen":
+            text = written(hand(rng, float(np.exp(rng.uniform(np.log(9), np.log(34))))), rng, shape)
+            return worn(text, rng, rng.uniform(0, 0.4))
+        script: Script = "greek" if world == "papyrus" else "latin"
+        if world != "papyrus" and rng.random() < self.config.other_scripts:
+            script = SCRIPTS[int(rng.integers(1, len(SCRIPTS)))]
+        file = self.fonts.pick(rng, script, written=world == "script") or self.fonts.pick(rng, script)
+        if file is None:
+            script, file = "latin", self.fonts.pick(rng, "latin", written=world == "script") or ""
+        size = int(np.exp(rng.uniform(np.log(16), np.log(64))))
+        text = typeset(rng, shape, file, script, size, capitals=world == "papyrus")
+        if rng.random() < 0.35:
+            text = tilted(text, rng, 1.5)
+        most = 1.4 if world == "papyrus" else 0.9
+        return worn(text, rng, rng.uniform(0, most) * min(1.0, size / 32))
+
+
+def _ink(rng: np.random.Generator) -> NDArray[np.float32]:
+    chances = np.cumsum([weight for _, weight in INKS])
+    base = np.array(INKS[int(np.searchsorted(chances, rng.uniform(0, chances[-1])))][0])
+    return np.clip(base * rng.uniform(0.6, 1.1) * rng.normal(1, 0.03, 3), 0.05, 0.97).astype(np.float32)
+
+
+def inked(sheet: Picture, layers: list[Layer], rng: np.random.Generator) -> Page:
+    """Lay ink on a sheet; truth is where it covers half a pixel, or is the crest of a hairline."""
+    image, ink = sheet, np.zeros(sheet.shape[:2], np.bool_)
+    for layer in layers:
+        truth = hardened((layer.coverage * 255 + np.float32(0.5)).astype(np.uint8))
+        ink |= truth
+        depth = blur(layer.coverage, rng.uniform(0.3, 0.9)) if rng.random() < 0.7 else layer.coverage
+        uneven = 1 + np.float32(rng.uniform(0, 0.25)) * clouds(rng, truth.shape, 30, octaves=2)
+        uneven += np.float32(rng.uniform(0, 0.12)) * noise(rng, truth.shape, 3)
+        image = image * (1 - np.clip(depth * np.minimum(uneven, 1.15), 0, 1)[..., None] * layer.dark)
+    return Page(np.clip(image, 0, 1), ink)
