@@ -286,7 +286,7 @@ class DataConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class LossConfig(Config):
-    """The compound loss: a weight (the paper's lambda) for each term, 0 leaves it out; then their constants."""
+    """The compound loss: a weight (the paper's lambda) for each term, 0 leaves it out; then constants."""
 
     sdf: float = 1.0
     bce: float = 0.1
@@ -305,7 +305,8 @@ class LossConfig(Config):
         super().__post_init__()
         for name in (*LOSS_TERMS, "alpha", "beta"):
             self.require(name, getattr(self, name) >= 0, "0 or more")
-        self.require("sdf", any(getattr(self, name) for name in LOSS_TERMS[:-1]), "positive if all others are 0")
+        used = any(getattr(self, name) for name in LOSS_TERMS[:-1])
+        self.require("sdf", used, "positive if all others are 0")
         self.require("saturation", 0.5 < self.saturation < 1e4, "more than 0.5 (pixels)")
         self.require("band", 0.5 < self.band < 1e4, "more than 0.5 (pixels)")
         self.require("thinning", 1 <= self.thinning <= 100, "from 1 to 100")
@@ -429,8 +430,9 @@ class TrainConfig(Config):
         super().__post_init__()
         for name in ("epochs", "crops_per_page", "batch", "accumulation"):
             self.require(name, getattr(self, name) >= 1, "1 or more")
-        for name in ("steps", "max_minutes", "weight_decay", "workers", "checkpoint_minutes", "validations", "seed"):
+        for name in ("steps", "max_minutes", "weight_decay", "workers", "validations", "seed"):
             self.require(name, getattr(self, name) >= 0, "0 or more")
+        self.require("checkpoint_minutes", self.checkpoint_minutes >= 0, "0 or more")
         self.require("learning_rate", 0 < self.learning_rate <= 1, "from 0 to 1")
         self.require("encoder_rate", 0 <= self.encoder_rate <= 10, "from 0 to 10")
         self.require("warmup", 0 <= self.warmup < 1, "from 0 to less than 1")
