@@ -24,7 +24,18 @@ LAYERS = [
     {"cli"},
 ]
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
-OPTIONAL = {"triton", "ray", "gradio", "ocrd", "ocrmypdf", "onnx", "onnxruntime", "timm", "lightning", "doxapy"}
+OPTIONAL = {
+    "triton",
+    "ray",
+    "gradio",
+    "ocrd",
+    "ocrmypdf",
+    "onnx",
+    "onnxruntime",
+    "timm",
+    "lightning",
+    "doxapy",
+}
 
 
 def imports(path: Path) -> list[tuple[str, int, bool]]:

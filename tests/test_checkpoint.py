@@ -19,13 +19,20 @@ from drmamba.model.network import DRMamba
 def network():
     detail = DetailConfig(width=4, head_width=4, dilations=(1,), fold=2)
     return DRMamba(
-        ModelConfig(encoder="convnext_atto", decoder=(8, 8, 8), block=BlockConfig(width=8, fusion="add"), detail=detail)
+        ModelConfig(
+            encoder="convnext_atto",
+            decoder=(8, 8, 8),
+            block=BlockConfig(width=8, fusion="add"),
+            detail=detail,
+        )
     ).eval()
 
 
 def test_round_trip(tmp_path, network):
     path = tmp_path / "deep" / "model.safetensors"
-    origin = Provenance(preset="lite", trained=True, data=("2009", "2010"), held_out="2018", metrics={"fm": 91.5})
+    origin = Provenance(
+        preset="lite", trained=True, data=("2009", "2010"), held_out="2018", metrics={"fm": 91.5}
+    )
     checkpoint.save(path, network, origin)
     again, read = checkpoint.load(path)
     assert again.config == network.config
@@ -47,7 +54,12 @@ def test_half_precision_files_are_half_the_size_and_load_as_float32(tmp_path, ne
 
 
 def metadata(network, **changes):
-    return {"format": checkpoint.FORMAT, "config": json.dumps(network.config.to_dict()), "provenance": "{}", **changes}
+    return {
+        "format": checkpoint.FORMAT,
+        "config": json.dumps(network.config.to_dict()),
+        "provenance": "{}",
+        **changes,
+    }
 
 
 def test_what_differs_is_named(tmp_path, network):
@@ -58,7 +70,12 @@ def test_what_differs_is_named(tmp_path, network):
     save_file(tensors, tmp_path / "odd.safetensors", metadata(network))
     with pytest.raises(CheckpointError) as caught:
         checkpoint.load(tmp_path / "odd.safetensors")
-    for words in ("missing block.rate_B", "unknown stranger", "auxiliary.bias is (7,), not (1,)", "odd.safetensors"):
+    for words in (
+        "missing block.rate_B",
+        "unknown stranger",
+        "auxiliary.bias is (7,), not (1,)",
+        "odd.safetensors",
+    ):
         assert words in str(caught.value)
 
 
@@ -72,8 +89,10 @@ def test_foreign_and_broken_files(tmp_path, network):
     (tmp_path / "cut.safetensors").write_bytes((tmp_path / "whole.safetensors").read_bytes()[:5000])
     with pytest.raises(CheckpointError, match="not a readable safetensors file"):
         checkpoint.load(tmp_path / "cut.safetensors")
-    save_file({"x": torch.zeros(1)}, tmp_path / "bad.safetensors", metadata(network, config='{"encoder": "vgg"}'))
-    with pytest.raises(CheckpointError, match="unreadable metadata: model.encoder must be one of"):
+    save_file(
+        {"x": torch.zeros(1)}, tmp_path / "bad.safetensors", metadata(network, config='{"encoder": "vgg"}')
+    )
+    with pytest.raises(CheckpointError, match=r"unreadable metadata: model\.encoder must be one of"):
         checkpoint.load(tmp_path / "bad.safetensors")
 
 

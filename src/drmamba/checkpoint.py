@@ -45,7 +45,9 @@ def save(path: Path | str, network: DRMamba, provenance: Provenance, *, half: bo
     metadata = {
         "format": FORMAT,
         "config": json.dumps(network.config.to_dict()),
-        "provenance": json.dumps({**provenance.to_dict(), "version": provenance.version or drmamba.__version__}),
+        "provenance": json.dumps(
+            {**provenance.to_dict(), "version": provenance.version or drmamba.__version__}
+        ),
     }
     write_atomic(Path(path), serialize(tensors, metadata))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from functools import cache
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -32,7 +31,7 @@ class Config:
     """What all settings share: values are checked when made, and read from and written to plain dicts."""
 
     def __post_init__(self) -> None:
-        for name, hint in _hints(type(self)).items():
+        for name, hint in get_type_hints(type(self)).items():
             object.__setattr__(self, name, _checked(getattr(self, name), hint, f"{self._label()}.{name}"))
 
     @classmethod
@@ -53,11 +52,6 @@ class Config:
         """Raise unless ok, with the setting's full name, its value and what it must be."""
         if not ok:
             raise ConfigError(f"{self._label()}.{name} must be {wanted}, got {getattr(self, name)!r}")
-
-
-@cache
-def _hints(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls)
 
 
 def _checked(value: Any, hint: Any, label: str) -> Any:
@@ -101,7 +95,7 @@ def replace_values(config: C, values: Mapping[str, Any]) -> C:
     for name, value in values.items():
         old = getattr(config, name)
         nested = is_dataclass(old) and isinstance(value, Mapping)
-        changes[name] = replace_values(old, value) if nested else value  # type: ignore[type-var]
+        changes[name] = replace_values(old, value) if nested else value
     return replace(config, **changes)
 
 
@@ -240,13 +234,17 @@ class SyntheticConfig(Config):
     other_scripts: float = 0.3  # share of text that is not Latin, where there are fonts for it
     fonts: str | None = None  # a folder of fonts; else those of the system
     degrade: DegradeConfig = field(
-        default_factory=lambda: DegradeConfig(untouched=0.03, new_paper=0.0, recoloured=0.0, bleed_through=0.5)
+        default_factory=lambda: DegradeConfig(
+            untouched=0.03, new_paper=0.0, recoloured=0.0, bleed_through=0.5
+        )
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         worlds = (self.print, self.script, self.pen, self.papyrus)
-        self.require("print", min(worlds) >= 0 and sum(worlds) > 0, "0 or more, as the others, and one above 0")
+        self.require(
+            "print", min(worlds) >= 0 and sum(worlds) > 0, "0 or more, as the others, and one above 0"
+        )
         self.require("other_scripts", 0 <= self.other_scripts <= 1, "from 0 to 1")
 
 
@@ -273,7 +271,9 @@ class DataConfig(Config):
         self.require("synthetic_share", 0 <= self.synthetic_share <= 1, "from 0 to 1")
         self.require("crop", self.crop >= 16, "16 or more")
         self.require("validation_share", 0 <= self.validation_share < 1, "from 0 to less than 1")
-        self.require("zoom", 0.1 <= self.zoom[0] <= self.zoom[1] <= 10, "two factors from 0.1 to 10, in order")
+        self.require(
+            "zoom", 0.1 <= self.zoom[0] <= self.zoom[1] <= 10, "two factors from 0.1 to 10, in order"
+        )
         self.require("rotation", 0 <= self.rotation <= 45, "from 0 to 45 degrees")
         self.require("rotated", 0 <= self.rotated <= 1, "a chance from 0 to 1")
         self.require("flips", all(0 <= chance <= 1 for chance in self.flips), "three chances from 0 to 1")
@@ -419,7 +419,7 @@ class TrainConfig(Config):
     weight_decay: float = 0.05  # of matrices and kernels; not of norms, biases and decay rates
     clip: float = 1.0  # largest norm of the gradient
     ema: float = 0.999  # largest decay of the averaged weights
-    precision: Literal["bfloat16", "float32"] = "bfloat16"
+    precision: Literal["auto", "bfloat16", "float32"] = "auto"  # auto: bfloat16 where the hardware has it
     compile: bool = False
     workers: int = 4  # processes that make crops; 0: a thread beside training
     checkpoint_minutes: float = 3.0

@@ -51,7 +51,7 @@ class TrainingError(DRMambaError):
     """A run cannot go on."""
 
 
-class MissingExtra(DRMambaError, ImportError):
+class MissingExtra(DRMambaError, ImportError):  # noqa: N818
     """An optional library is not installed."""
 
     def __init__(self, library: str, extra: str) -> None:

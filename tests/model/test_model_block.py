@@ -22,7 +22,7 @@ def test_detail_decays_faster_for_any_parameter_value(rate, gap):
 
 def test_the_gap_learns():
     block = DualRouteBlock(4, BlockConfig(width=3))
-    A_D, A_B = block.rates()
+    A_D, _ = block.rates()
     A_D.sum().backward()
     assert (block.A_gap.grad > 0).all()
 

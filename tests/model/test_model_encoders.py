@@ -39,17 +39,30 @@ def test_strides_and_widths(name):
     with torch.no_grad():
         features = encoder(torch.rand(1, 3, 64, 96))
     assert [tuple(f.shape[1:]) for f in features] == [
-        (width, 64 // stride, 96 // stride) for width, stride in zip(encoder.widths, (4, 8, 16, 32), strict=True)
+        (width, 64 // stride, 96 // stride)
+        for width, stride in zip(encoder.widths, (4, 8, 16, 32), strict=True)
     ]
 
 
 def test_timms_names():
     convnext = build_encoder("convnext_atto").state_dict()
-    for name in ("stem.0.weight", "stem.1.bias", "stages.1.downsample.0.weight", "stages.1.downsample.1.weight",
-                 "stages.2.blocks.5.conv_dw.weight", "stages.2.blocks.5.mlp.fc1.weight", "stages.0.blocks.0.gamma"):  # fmt: skip
+    for name in (
+        "stem.0.weight",
+        "stem.1.bias",
+        "stages.1.downsample.0.weight",
+        "stages.1.downsample.1.weight",
+        "stages.2.blocks.5.conv_dw.weight",
+        "stages.2.blocks.5.mlp.fc1.weight",
+        "stages.0.blocks.0.gamma",
+    ):
         assert name in convnext
     lite0 = build_encoder("efficientnet_lite0").state_dict()
-    for name in ("conv_stem.weight", "bn1.running_var", "blocks.0.0.conv_dw.weight", "blocks.6.0.conv_pwl.weight"):
+    for name in (
+        "conv_stem.weight",
+        "bn1.running_var",
+        "blocks.0.0.conv_dw.weight",
+        "blocks.6.0.conv_pwl.weight",
+    ):
         assert name in lite0
 
 
@@ -68,7 +81,10 @@ class TestWeights:
     def test_a_timm_file_loads_and_its_classifier_is_left_out(self, tmp_path):
         source = network("convnext_atto").encoder
         tensors = {name: torch.randn_like(value) for name, value in source.state_dict().items()}
-        as_conv = {n: v[..., None, None].contiguous() if ".mlp.fc" in n and v.ndim == 2 else v for n, v in tensors.items()}
+        as_conv = {
+            n: v[..., None, None].contiguous() if ".mlp.fc" in n and v.ndim == 2 else v
+            for n, v in tensors.items()
+        }
         save_file({**as_conv, "head.fc.weight": torch.ones(10, 320)}, tmp_path / "a.safetensors")
         other = network("convnext_atto")
         load_encoder_weights(other, str(tmp_path / "a.safetensors"))
@@ -132,7 +148,9 @@ class TestTimm:
         """A stand-in with timm's interface: five maps, of which the last four are taken."""
 
         class Body(torch.nn.Module):
-            feature_info = SimpleNamespace(reduction=lambda: [2, 4, 8, 16, 32], channels=lambda: [4, 8, 16, 32, 64])
+            feature_info = SimpleNamespace(
+                reduction=lambda: [2, 4, 8, 16, 32], channels=lambda: [4, 8, 16, 32, 64]
+            )
 
             def forward(self, x):
                 return [
@@ -141,8 +159,8 @@ class TestTimm:
                 ]
 
         timm = ModuleType("timm")
-        timm.create_model = lambda name, **_: Body()
-        timm.get_pretrained_cfg = lambda name: SimpleNamespace(mean=(0.1, 0.2, 0.3), std=(1, 1, 1))
+        timm.create_model = lambda _name, **_: Body()
+        timm.get_pretrained_cfg = lambda _name: SimpleNamespace(mean=(0.1, 0.2, 0.3), std=(1, 1, 1))
         monkeypatch.setitem(sys.modules, "timm", timm)
         net = network("timm/stand_in")
         assert net(torch.rand(1, 3, 40, 40)).logits.shape == (1, 40, 40)

@@ -60,7 +60,9 @@ class TestForward:
         """A page of 64 x 64 gives the same logits as the same page seen without the padding code."""
         network = build(small())
         x = page(64, 64)
-        wider = torch.cat([x, x[..., -1:].expand(-1, -1, -1, 32)], -1)  # what replicate padding makes of 65 .. 96
+        wider = torch.cat(
+            [x, x[..., -1:].expand(-1, -1, -1, 32)], -1
+        )  # what replicate padding makes of 65 .. 96
         assert torch.equal(network(torch.cat([x, x[..., -1:]], -1)).logits, network(wider).logits[..., :65])
 
     def test_maps_are_given_on_request_and_change_nothing(self):
@@ -158,7 +160,7 @@ class TestAblations:
         seen = []
         monkeypatch.setattr(block.out_norm, "forward", lambda x: seen.append(x) or x)
         _, (D, B, beta) = block(torch.rand(1, 16, 8, 8), maps=True)
-        O = seen[0].transpose(1, 2).view_as(D)  # noqa: E741
+        O = seen[0].transpose(1, 2).view_as(D)
         want = D - beta * B if fusion == "subtract" else D + B
         torch.testing.assert_close(O, want, rtol=1e-4, atol=1e-4)
 

@@ -10,7 +10,9 @@ NAMES = ("s", "g", "delta", "beta", "A_D", "A_B")
 FAST = ["chunked", "numba"]
 
 
-def dual_inputs(batch: int, length: int, width: int, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
+def dual_inputs(
+    batch: int, length: int, width: int, dtype: torch.dtype = torch.float32
+) -> list[torch.Tensor]:
     random = torch.Generator().manual_seed(length * 31 + width)
     tokens = [torch.rand(batch, length, width, generator=random, dtype=dtype) for _ in range(4)]
     tokens[2] = tokens[2] * 2  # delta
@@ -28,7 +30,9 @@ def values_and_gradients(scan, inputs, orders, backend):
 def assert_same(got, want, names):
     for name, a, b in zip(names, got, want, strict=True):
         # Sums over thousands of tokens cancel: what is small beside the tensor's own scale is rounding.
-        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5 * max(1.0, float(b.abs().max())), msg=lambda m, n=name: f"{n}: {m}")
+        torch.testing.assert_close(
+            a, b, rtol=1e-4, atol=1e-5 * max(1.0, float(b.abs().max())), msg=lambda m, n=name: f"{n}: {m}"
+        )
 
 
 @pytest.mark.parametrize("backend", FAST)
@@ -81,7 +85,9 @@ def test_long_constant_input_with_slow_decay_neither_overflows_nor_drifts(backen
 def test_a_huge_step_forgets_everything(backend):
     s, g, beta = (torch.full((1, 9, 1), x) for x in (1.0, 0.25, 0.5))
     delta = torch.full((1, 9, 1), 1e6)
-    O = dual_route_scan(s, g, delta, beta, torch.ones(1), torch.ones(1), scan_orders(4, 3, 3), backend=backend)  # noqa: E741
+    O = dual_route_scan(
+        s, g, delta, beta, torch.ones(1), torch.ones(1), scan_orders(4, 3, 3), backend=backend
+    )
     assert torch.equal(O, torch.ones_like(O))  # four directions, each D = g*s
 
 

@@ -37,7 +37,9 @@ def describe(model: str) -> dict[str, Any]:
     from drmamba.ops import available, choose_backend
 
     path = checkpoint.embedded(model) if model in PRESETS else Path(model)
-    config, origin = checkpoint.read_header(path) if path else (preset(model), checkpoint.Provenance(preset=model))
+    config, origin = (
+        checkpoint.read_header(path) if path else (preset(model), checkpoint.Provenance(preset=model))
+    )
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return {
         "model": model,

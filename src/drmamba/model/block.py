@@ -94,7 +94,9 @@ class DualRouteBlock(nn.Module):
         return self.join(torch.cat([D, B], -1)), D, B
 
     def _sum_scans(self, a: Tensor, b: Tensor, orders: Tensor) -> Tensor:
-        return torch.stack([linear_scan(a, b, order, backend=self.backend) for order in orders]).sum(0)  # Eq. (12)
+        return torch.stack([linear_scan(a, b, order, backend=self.backend) for order in orders]).sum(
+            0
+        )  # Eq. (12)
 
 
 def _softplus_inverse(y: Tensor) -> Tensor:
@@ -102,4 +104,4 @@ def _softplus_inverse(y: Tensor) -> Tensor:
 
 
 def _as_map(x: Tensor, height: int, width: int) -> Tensor:
-    return x.transpose(1, 2).unflatten(2, (height, width))
+    return x.transpose(1, 2).reshape(x.shape[0], -1, height, width)

@@ -48,7 +48,7 @@ class Block(nn.Module):
         self.gamma = nn.Parameter(torch.full((width,), 1e-6))
 
     def forward(self, x: Tensor) -> Tensor:
-        y = self.conv_dw(x).permute(0, 2, 3, 1)  # a view where memory is channels-last
+        y: Tensor = self.conv_dw(x).permute(0, 2, 3, 1)  # a view where memory is channels-last
         y = self.mlp(self.norm(y)) * self.gamma
         return x + y.permute(0, 3, 1, 2)
 
@@ -57,7 +57,9 @@ class Stage(nn.Module):
     def __init__(self, width_in: int, width: int, depth: int, shrink: bool) -> None:
         super().__init__()
         self.downsample = (
-            nn.Sequential(ChannelNorm(width_in), nn.Conv2d(width_in, width, 2, stride=2)) if shrink else nn.Identity()
+            nn.Sequential(ChannelNorm(width_in), nn.Conv2d(width_in, width, 2, stride=2))
+            if shrink
+            else nn.Identity()
         )
         self.blocks = nn.Sequential(*(Block(width) for _ in range(depth)))
 

@@ -30,4 +30,5 @@ def gflops(config: ModelConfig, size: int = 512) -> float:
     block = config.block
     tokens = (-(-size // 32) * 32 // STRIDE) ** 2
     scans = scan_flops(tokens, block.width, block.directions, routes=2 if block.routes == "dual" else 1)
-    return (counter.get_total_flops() + scans) / 1e9
+    total: float = (counter.get_total_flops() + scans) / 1e9
+    return total

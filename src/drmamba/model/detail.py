@@ -60,7 +60,9 @@ class Reconstruction(nn.Module):
                 conv_norm_act(9 * config.fold**2, config.width), conv_norm_act(config.width, config.width)
             )
         self.fuse = conv_norm_act(config.width * (2 if config.enabled else 1), config.head_width)
-        self.head = nn.Sequential(*(DilatedResidual(config.head_width, dilation) for dilation in config.dilations))
+        self.head = nn.Sequential(
+            *(DilatedResidual(config.head_width, dilation) for dilation in config.dilations)
+        )
         self.predict = nn.Conv2d(config.head_width, config.fold**2, 1)
 
     def forward(self, o: Tensor, image: Tensor) -> Tensor:

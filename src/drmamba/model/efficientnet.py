@@ -31,7 +31,9 @@ class SameConv2d(nn.Conv2d):
         if x.shape[-1] % 2 == 0 and x.shape[-2] % 2 == 0:
             # One more row and column in front, cut off the small output, is cheaper than padding the large input.
             return F.conv2d(x, self.weight, self.bias, stride, (k + 1) // 2, 1, self.groups)[..., 1:, 1:]
-        padding = [_same(size, k, stride) for size in (x.shape[-1], x.shape[-2])]  # width first, as F.pad wants
+        padding = [
+            _same(size, k, stride) for size in (x.shape[-1], x.shape[-2])
+        ]  # width first, as F.pad wants
         x = F.pad(x, [side for total in padding for side in (total // 2, total - total // 2)])
         return F.conv2d(x, self.weight, self.bias, stride, 0, 1, self.groups)
 
@@ -55,8 +57,8 @@ class DepthwiseSeparable(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         y = F.relu6(self.bn1(self.conv_dw(x)), inplace=True)
-        y = self.bn2(self.conv_pw(y))
-        return x + y if self.residual else y
+        z: Tensor = self.bn2(self.conv_pw(y))
+        return x + z if self.residual else z
 
 
 class InvertedResidual(nn.Module):
@@ -74,8 +76,8 @@ class InvertedResidual(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         y = F.relu6(self.bn1(self.conv_pw(x)), inplace=True)
         y = F.relu6(self.bn2(self.conv_dw(y)), inplace=True)
-        y = self.bn3(self.conv_pwl(y))
-        return x + y if self.residual else y
+        z: Tensor = self.bn3(self.conv_pwl(y))
+        return x + z if self.residual else z
 
 
 class EfficientNetLite0(nn.Module):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from itertools import pairwise
 
 import torch
 from torch import nn
@@ -16,10 +17,11 @@ def fused(network: DRMamba) -> DRMamba:
     network = deepcopy(network).eval()
     for module in list(network.modules()):
         children = list(module.named_children())
-        for (name, conv), (norm_name, norm) in zip(children, children[1:], strict=False):
+        for (name, conv), (norm_name, norm) in pairwise(children):
             if isinstance(conv, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d):
                 setattr(module, name, fuse_conv_bn_eval(conv, norm))
                 setattr(module, norm_name, nn.Identity())
     for parameter in network.parameters():
         parameter.requires_grad_(False)
-    return network.to(memory_format=torch.channels_last)
+    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
+    return network

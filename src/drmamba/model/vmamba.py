@@ -6,6 +6,8 @@ the diagonal linear scan of `drmamba.ops`, one set of parameters per direction.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -82,11 +84,11 @@ class VMamba(nn.Module):
             ChannelNorm(WIDTHS[0]),
         )  # fmt: skip
         self.shrink = nn.ModuleList(
-            nn.Sequential(nn.Conv2d(a, b, 3, 2, 1), ChannelNorm(b))
-            for a, b in zip(WIDTHS[:-1], WIDTHS[1:], strict=True)
+            nn.Sequential(nn.Conv2d(a, b, 3, 2, 1), ChannelNorm(b)) for a, b in pairwise(WIDTHS)
         )
         self.stages = nn.ModuleList(
-            nn.Sequential(*(Block(width) for _ in range(depth))) for width, depth in zip(WIDTHS, DEPTHS, strict=True)
+            nn.Sequential(*(Block(width) for _ in range(depth)))
+            for width, depth in zip(WIDTHS, DEPTHS, strict=True)
         )
         self.apply(initialize)
 

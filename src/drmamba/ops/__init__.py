@@ -91,9 +91,13 @@ def choose_backend(backend: Backend, device: torch.device, dtype: torch.dtype = 
     if reason:
         raise BackendError(f"the scan backend {backend!r} cannot run here: {reason}")
     if backend == "numba" and device.type != "cpu":
-        raise BackendError(f"the scan backend 'numba' runs on CPU tensors, got {device}; use 'triton' or 'auto'")
+        raise BackendError(
+            f"the scan backend 'numba' runs on CPU tensors, got {device}; use 'triton' or 'auto'"
+        )
     if backend in ("numba", "triton") and dtype == torch.float64:
-        raise BackendError(f"the scan backend {backend!r} works in float32; for float64 use 'chunked' or 'reference'")
+        raise BackendError(
+            f"the scan backend {backend!r} works in float32; for float64 use 'chunked' or 'reference'"
+        )
     return backend
 
 
@@ -123,7 +127,9 @@ def _check(maps: dict[str, Tensor], orders: Tensor, rates: dict[str, Tensor] | N
         raise InputError(f"{first} must have the shape (batch, tokens, width), got {tuple(like.shape)}")
     for name, value in maps.items():
         if value.shape != like.shape:
-            raise InputError(f"{name} must have the shape of {first}, {tuple(like.shape)}, got {tuple(value.shape)}")
+            raise InputError(
+                f"{name} must have the shape of {first}, {tuple(like.shape)}, got {tuple(value.shape)}"
+            )
     for name, value in (rates or {}).items():
         if value.shape != like.shape[-1:]:
             raise InputError(f"{name} must have the shape ({like.shape[-1]},), got {tuple(value.shape)}")

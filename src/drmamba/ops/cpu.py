@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from drmamba.ops.kernels import CHUNK, LANES
 
 def linear_scan(a: Tensor, b: Tensor, order: Tensor) -> Tensor:
     """h_t = a_t h_{t-1} + b_t along the order; a, b: (B, T, d), order: (T,) -> (B, T, d)."""
-    h: Tensor = _LinearScan.apply(a, b, order)
+    h: Tensor = _LinearScan.apply(a, b, order)  # type: ignore[no-untyped-call]
     return h
 
 
@@ -35,7 +36,7 @@ def dual_route_scan(
     s: Tensor, g: Tensor, delta: Tensor, beta: Tensor, A_D: Tensor, A_B: Tensor, orders: Tensor
 ) -> Tensor:
     """Eqs. (8)-(12); s, g, delta, beta: (B, T, d), A_D, A_B: (d,), orders: (R, T) -> (B, T, d)."""
-    O: Tensor = _DualRouteScan.apply(s, g, delta, beta, A_D, A_B, orders)  # noqa: E741
+    O: Tensor = _DualRouteScan.apply(s, g, delta, beta, A_D, A_B, orders)  # type: ignore[no-untyped-call]
     return O
 
 
@@ -65,7 +66,7 @@ class _DualRouteScan(torch.autograd.Function):
         values = [_padded(v) for v in values]
         like = values[0]
         batch, length, width = like.shape
-        O = torch.empty_like(like)  # noqa: E741
+        O = torch.empty_like(like)
         marks = -(-length // CHUNK) if any(ctx.needs_input_grad) else 0
         states = like.new_empty((2, batch, len(orders), marks, width))
         _share(kernels.dual_forward, like, *_arrays(*values, orders, O, states))
@@ -99,8 +100,7 @@ def _share(kernel: Callable[..., None], like: Tensor, *arrays: np.ndarray[Any, A
     threads = min(torch.get_num_threads(), tasks)
     cuts = [tasks * i // threads for i in range(threads + 1)]
     shares = [
-        _pool(os.getpid(), threads).submit(kernel, low, high, *arrays)
-        for low, high in zip(cuts[1:-1], cuts[2:], strict=True)
+        _pool(os.getpid(), threads).submit(kernel, low, high, *arrays) for low, high in pairwise(cuts[1:])
     ]
     kernel(0, cuts[1], *arrays)
     for share in shares:

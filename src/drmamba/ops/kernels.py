@@ -19,11 +19,16 @@ LANES = 16  # channels a block: one cache line of float32
 CHUNK = 128  # tokens between two stored states of the dual-route scan
 
 # fastmath without "nnan"/"ninf": a NaN in the input must come out as a NaN.
-JIT: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz", "arcp"}}
+JIT: dict[str, Any] = {
+    "nogil": True,
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": {"contract", "nsz", "arcp"},
+}
 
 
 @njit(inline="always", **JIT)
-def exp_decay(x: float) -> float:
+def exp_decay(x: Any) -> Any:
     """exp(x) for x <= 0, within 2e-7 relative in float32, in a form that vectorizes; 0 below -87."""
     n = np.floor(x * np.float32(1.4426950408889634) + np.float32(0.5))
     r = x - n * np.float32(0.693359375)
@@ -159,7 +164,7 @@ def dual_forward(
     A_D: Array,
     A_B: Array,
     orders: Array,
-    O: Array,  # noqa: E741
+    O: Array,
     states: Array,
 ) -> None:
     """Eqs. (8)-(12). `states` (2, B, R, chunks, d) gets D and B before each chunk, if it has chunks."""

@@ -1,0 +1,352 @@
+"""The Triton kernels behind `drmamba.ops.triton`, and the one place that imports the library.
+
+A lane is one channel of one chunk of one sequence and walks its tokens one after the other; a program is
+BLOCK neighbouring lanes. Channels are contiguous in memory and in lanes, so the threads of a warp read
+neighbouring floats whatever the order of the tokens. No lane needs another lane of the same launch, and no
+two write to the same place: hence no atomics, no shared memory, no barrier, and the same bits from every run.
+Triton's `associative_scan` is left alone: it has given wrong results in reverse (triton-lang/triton#8412),
+and the interpreter runs it one element at a time.
+
+The `other` values of the loads make a token behind the end of the sequence change nothing: decay 1, input 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from drmamba.errors import MissingExtra
+
+try:
+    import triton
+    import triton.language as tl
+except ImportError as error:
+    raise MissingExtra("triton", "triton") from error
+
+VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
+
+Pointer = Any  # to the first element of a contiguous tensor
+
+jit: Callable[[Callable[..., Any]], Any] = triton.jit
+
+
+@jit
+def lanes(chunks: int, width: int, BLOCK: tl.constexpr) -> Any:
+    """Of each lane: its sequence, its place in (chunks, width), chunk, channel, and whether it exists."""
+    blocks = tl.cdiv(chunks * width, BLOCK)
+    place = tl.program_id(0) % blocks * BLOCK + tl.arange(0, BLOCK)
+    # The sequence is 64 bits wide, so that every offset computed from it is.
+    return (
+        (tl.program_id(0) // blocks).to(tl.int64),
+        place,
+        place // width,
+        place % width,
+        place < chunks * width,
+    )
+
+
+# Settled by the environment variable TRITON_INTERPRET as the function was decorated, whatever it says now.
+INTERPRETED = not isinstance(lanes, triton.JITFunction)
+
+# Entering a jit function takes the interpreter milliseconds; a plain one inside of a kernel it runs as well.
+inline: Callable[[Callable[..., Any]], Any] = (lambda function: function) if INTERPRETED else jit
+
+
+@inline
+def token(
+    order: Pointer, position: Any, sequence: Any, channel: Any, exists: Any, length: int, width: int
+) -> Any:
+    """Where the token at a position of the order lies in an (N, T, d) map, and whether it exists."""
+    exists = exists & (position < length)
+    t = tl.load(order + position, mask=exists, other=0)
+    return (sequence * length + t) * width + channel, exists
+
+
+@jit
+def linear_ends(
+    a: Pointer,  # (N, T, d)
+    b: Pointer,
+    order: Pointer,  # (T,)
+    decay: Pointer,  # (N, chunks, d)
+    end: Pointer,
+    length: int,
+    chunks: int,
+    width: int,
+    BACKWARD: tl.constexpr,
+    STEPS: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """Each chunk's product of decays, and the state a zero state has become at its end.
+
+    BACKWARD for the recurrence of the gradient, f_t = a_t (f_{t-1} + b_t).
+    """
+    n, place, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    product = tl.full([BLOCK], 1.0, tl.float32)
+    h = tl.zeros([BLOCK], tl.float32)
+    for i in range(STEPS):
+        at, real = token(order, chunk * STEPS + i, n, channel, exists, length, width)
+        a_t = tl.load(a + at, mask=real, other=1.0)
+        b_t = tl.load(b + at, mask=real, other=0.0)
+        product *= a_t
+        h = a_t * (h + b_t) if BACKWARD else a_t * h + b_t
+    tl.store(decay + n * chunks * width + place, product, mask=exists)
+    tl.store(end + n * chunks * width + place, h, mask=exists)
+
+
+@jit
+def linear_states(
+    a: Pointer,
+    b: Pointer,
+    order: Pointer,
+    before: Pointer,  # (N, chunks, d)
+    states: Pointer,  # (N, T, d)
+    length: int,
+    chunks: int,
+    width: int,
+    EXCLUSIVE: tl.constexpr,
+    STEPS: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """h_t = a_t h_{t-1} + b_t from the state before each chunk; EXCLUSIVE stores h_{t-1} as token t's."""
+    n, place, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    h = tl.load(before + n * chunks * width + place, mask=exists, other=0.0)
+    for i in range(STEPS):
+        at, real = token(order, chunk * STEPS + i, n, channel, exists, length, width)
+        if EXCLUSIVE:
+            tl.store(states + at, h, mask=real)
+        h = tl.load(a + at, mask=real, other=1.0) * h + tl.load(b + at, mask=real, other=0.0)
+        if not EXCLUSIVE:
+            tl.store(states + at, h, mask=real)
+
+
+@jit
+def linear_gradients(
+    a: Pointer,
+    h: Pointer,
+    d_h: Pointer,
+    backwards: Pointer,  # (T,) the order, last token first
+    before: Pointer,  # (N, chunks, d) the f that reaches each chunk of the backward order
+    d_a: Pointer,
+    d_b: Pointer,
+    length: int,
+    chunks: int,
+    width: int,
+    STEPS: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """e_t = d_h_t + f_{t+1} and f_t = a_t e_t, last token first; d_b = e, d_a_t = e_t h_{t-1}."""
+    n, place, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    f = tl.load(before + n * chunks * width + place, mask=exists, other=0.0)
+    for i in range(STEPS):
+        at, real = token(backwards, chunk * STEPS + i, n, channel, exists, length, width)
+        at_previous, has_previous = token(backwards, chunk * STEPS + i + 1, n, channel, exists, length, width)
+        h_previous = tl.load(h + at_previous, mask=has_previous, other=0.0)
+        e = tl.load(d_h + at, mask=real, other=0.0) + f
+        f = tl.load(a + at, mask=real, other=1.0) * e
+        tl.store(d_b + at, e, mask=real)
+        tl.store(d_a + at, e * h_previous, mask=real)
+
+
+@inline
+def rates(A_D: Pointer, A_B: Pointer, channel: Any, exists: Any) -> Any:
+    return tl.load(A_D + channel, mask=exists, other=0.0), tl.load(A_B + channel, mask=exists, other=0.0)
+
+
+@inline
+def advance(
+    s: Pointer, g: Pointer, delta: Pointer, at: Any, real: Any, rate_D: Any, rate_B: Any, D: Any, B: Any
+) -> Any:
+    """Eqs. (8)-(10) for one token: both decays, and both states after it."""
+    s_t = tl.load(s + at, mask=real, other=0.0)
+    g_t = tl.load(g + at, mask=real, other=0.0)
+    delta_t = tl.load(delta + at, mask=real, other=0.0)
+    a_D, a_B = tl.exp(-delta_t * rate_D), tl.exp(-delta_t * rate_B)  # Eq. (8)
+    return a_D, a_B, a_D * D + g_t * s_t, a_B * B + g_t * (1.0 - s_t)  # Eqs. (9), (10)
+
+
+@jit
+def dual_ends(
+    s: Pointer,  # (batch, T, d)
+    g: Pointer,
+    delta: Pointer,
+    A_D: Pointer,  # (d,)
+    A_B: Pointer,
+    orders: Pointer,  # (R, T)
+    decay_D: Pointer,  # (R, batch, chunks, d)
+    decay_B: Pointer,
+    end_D: Pointer,
+    end_B: Pointer,
+    batch: int,
+    length: int,
+    chunks: int,
+    width: int,
+    STEPS: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """`linear_ends` for both routes of Eqs. (8)-(10), all orders at once."""
+    n, place, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    order = orders + n // batch * length
+    rate_D, rate_B = rates(A_D, A_B, channel, exists)
+    product_D = tl.full([BLOCK], 1.0, tl.float32)
+    product_B = product_D
+    D = tl.zeros([BLOCK], tl.float32)
+    B = D
+    for i in tl.static_range(STEPS):
+        at, real = token(order, chunk * STEPS + i, n % batch, channel, exists, length, width)
+        a_D, a_B, D, B = advance(s, g, delta, at, real, rate_D, rate_B, D, B)
+        product_D *= a_D
+        product_B *= a_B
+    there = n * chunks * width + place
+    tl.store(decay_D + there, product_D, mask=exists)
+    tl.store(decay_B + there, product_B, mask=exists)
+    tl.store(end_D + there, D, mask=exists)
+    tl.store(end_B + there, B, mask=exists)
+
+
+@jit
+def dual_outputs(
+    s: Pointer,
+    g: Pointer,
+    delta: Pointer,
+    beta: Pointer,
+    A_D: Pointer,
+    A_B: Pointer,
+    order: Pointer,  # (T,)
+    mark_D: Pointer,  # (batch, chunks, d) the states before each chunk of this order
+    mark_B: Pointer,
+    O: Pointer,
+    length: int,
+    chunks: int,
+    width: int,
+    STEPS: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """Eqs. (8)-(11) along one order, added to O: Eq. (12)."""
+    n, place, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    rate_D, rate_B = rates(A_D, A_B, channel, exists)
+    D = tl.load(mark_D + n * chunks * width + place, mask=exists, other=0.0)
+    B = tl.load(mark_B + n * chunks * width + place, mask=exists, other=0.0)
+    for i in tl.static_range(STEPS):
+        at, real = token(order, chunk * STEPS + i, n, channel, exists, length, width)
+        _, _, D, B = advance(s, g, delta, at, real, rate_D, rate_B, D, B)
+        O_t = D - tl.load(beta + at, mask=real, other=0.0) * B  # Eq. (11)
+        tl.store(O + at, tl.load(O + at, mask=real, other=0.0) + O_t, mask=real)
+
+
+@jit
+def dual_ends_backward(
+    delta: Pointer,
+    beta: Pointer,
+    A_D: Pointer,
+    A_B: Pointer,
+    orders: Pointer,
+    d_O: Pointer,
+    decay_D: Pointer,
+    decay_B: Pointer,
+    end_D: Pointer,
+    end_B: Pointer,
+    batch: int,
+    length: int,
+    chunks: int,
+    width: int,
+    STEPS: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """What reaches the state before each chunk of the gradients inside it, and the product of its decays.
+
+    f^D_t = a^D_t (f^D_{t+1} + d_O_t) and f^B_t = a^B_t (f^B_{t+1} - beta_t d_O_t), last token first.
+    """
+    n, place, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    order = orders + n // batch * length
+    rate_D, rate_B = rates(A_D, A_B, channel, exists)
+    product_D = tl.full([BLOCK], 1.0, tl.float32)
+    product_B = product_D
+    f_D = tl.zeros([BLOCK], tl.float32)
+    f_B = f_D
+    for i in tl.static_range(STEPS - 1, -1, -1):
+        at, real = token(order, chunk * STEPS + i, n % batch, channel, exists, length, width)
+        delta_t = tl.load(delta + at, mask=real, other=0.0)
+        d_O_t = tl.load(d_O + at, mask=real, other=0.0)
+        a_D, a_B = tl.exp(-delta_t * rate_D), tl.exp(-delta_t * rate_B)  # Eq. (8)
+        f_D = a_D * (f_D + d_O_t)
+        f_B = a_B * (f_B - tl.load(beta + at, mask=real, other=0.0) * d_O_t)
+        product_D *= a_D
+        product_B *= a_B
+    there = n * chunks * width + place
+    tl.store(decay_D + there, product_D, mask=exists)
+    tl.store(decay_B + there, product_B, mask=exists)
+    tl.store(end_D + there, f_D, mask=exists)
+    tl.store(end_B + there, f_B, mask=exists)
+
+
+@inline
+def add(target: Pointer, at: Any, value: Any, real: Any) -> None:
+    tl.store(target + at, tl.load(target + at, mask=real, other=0.0) + value, mask=real)
+
+
+@jit
+def dual_gradients(
+    s: Pointer,
+    g: Pointer,
+    delta: Pointer,
+    beta: Pointer,
+    A_D: Pointer,
+    A_B: Pointer,
+    order: Pointer,
+    mark_D: Pointer,
+    mark_B: Pointer,
+    after_D: Pointer,  # (batch, chunks, d) the f that reaches each chunk from behind it
+    after_B: Pointer,
+    d_O: Pointer,
+    d_s: Pointer,
+    d_g: Pointer,
+    d_delta: Pointer,
+    d_beta: Pointer,
+    d_A_D: Pointer,  # (batch, chunks, d)
+    d_A_B: Pointer,
+    length: int,
+    chunks: int,
+    width: int,
+    STEPS: tl.constexpr,
+    BLOCK: tl.constexpr,
+) -> None:
+    """The gradients of Eqs. (8)-(11) along one order, added to the d_*.
+
+    The states of the chunk are computed again from its mark; unrolled, the STEPS of them stay in registers.
+    """
+    n, place, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    there = n * chunks * width + place
+    rate_D, rate_B = rates(A_D, A_B, channel, exists)
+    D = tl.load(mark_D + there, mask=exists, other=0.0)
+    B = tl.load(mark_B + there, mask=exists, other=0.0)
+    states_D, states_B = (D,), (B,)  # in place i the state before token i
+    for i in tl.static_range(STEPS):
+        at, real = token(order, chunk * STEPS + i, n, channel, exists, length, width)
+        _, _, D, B = advance(s, g, delta, at, real, rate_D, rate_B, D, B)
+        states_D, states_B = states_D + (D,), states_B + (B,)  # type: ignore[assignment]  # noqa: RUF005
+
+    f_D = tl.load(after_D + there, mask=exists, other=0.0)
+    f_B = tl.load(after_B + there, mask=exists, other=0.0)
+    sum_D = tl.zeros([BLOCK], tl.float32)
+    sum_B = sum_D
+    for i in tl.static_range(STEPS - 1, -1, -1):
+        at, real = token(order, chunk * STEPS + i, n, channel, exists, length, width)
+        s_t = tl.load(s + at, mask=real, other=0.0)
+        g_t = tl.load(g + at, mask=real, other=0.0)
+        delta_t = tl.load(delta + at, mask=real, other=0.0)
+        beta_t = tl.load(beta + at, mask=real, other=0.0)
+        d_O_t = tl.load(d_O + at, mask=real, other=0.0)
+        e_D = f_D + d_O_t  # what reaches the states of this token, Eq. (11)
+        e_B = f_B - beta_t * d_O_t
+        f_D = tl.exp(-delta_t * rate_D) * e_D  # and those of the token before, Eqs. (9), (10)
+        f_B = tl.exp(-delta_t * rate_B) * e_B
+        along_D = f_D * states_D[i]  # the gradient of the exponent in Eq. (8)
+        along_B = f_B * states_B[i]
+        sum_D -= delta_t * along_D
+        sum_B -= delta_t * along_B
+        add(d_s, at, g_t * (e_D - e_B), real)
+        add(d_g, at, s_t * e_D + (1.0 - s_t) * e_B, real)
+        add(d_delta, at, -(rate_D * along_D + rate_B * along_B), real)
+        add(d_beta, at, -d_O_t * states_B[i + 1], real)
+    add(d_A_D, there, sum_D, exists)
+    add(d_A_B, there, sum_B, exists)
