@@ -14,6 +14,7 @@ from drmamba.images.pdf import PdfPage, count_pdf, is_pdf, pdf_pages
 from drmamba.images.raster import SUFFIXES as PICTURES
 from drmamba.images.raster import RasterPage, as_rows, count_raster, raster_pages
 from drmamba.images.rows import DPI, RGB, ArrayRows, Ink, Rows
+from drmamba.images.streamed import in_bands
 from drmamba.images.writing import (
     Bitmap,
     CodedPage,
@@ -63,12 +64,20 @@ def read_rgb(path: str | Path) -> RGB:
     raise ImageError(f"{path} holds no page")
 
 
-def open_pages(path: str | Path, config: ReadingConfig | None = None) -> Iterator[FilePage]:
-    """The pages of a file of any readable kind, in order; each is valid until the next is asked for."""
+def open_pages(
+    path: str | Path, config: ReadingConfig | None = None, *, memory: int | None = None
+) -> Iterator[FilePage]:
+    """The pages of a file of any readable kind, in order; each is valid until the next is asked for.
+
+    A page that needs more than `memory` bytes decoded at once is decoded in bands, if its format allows.
+    """
     path, config = Path(path), config or ReadingConfig()
     if is_pdf(path):
         return pdf_pages(path, max_pixels=config.max_pixels, dpi=config.dpi)
-    return raster_pages(path, max_pixels=config.max_pixels)
+    pages = raster_pages(path, max_pixels=config.max_pixels)
+    if memory is None:
+        return pages
+    return (in_bands(page) if page.decode_bytes() > memory else page for page in pages)
 
 
 def count_pages(path: str | Path) -> int:

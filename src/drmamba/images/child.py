@@ -33,7 +33,7 @@ class Server:
         if do == "open":
             config = ReadingConfig(max_pixels=request["max_pixels"], dpi=request["dpi"])
             self.page = None
-            self.pages = open_pages(request["path"], config)
+            self.pages = open_pages(request["path"], config, memory=request["memory"])
             return {"pages": count_pages(request["path"])}, b""
         if do == "next":
             self.page = next(self.pages, None)

@@ -21,6 +21,7 @@ from drmamba.images.rows import RGB, Rows
 PATIENCE = 8.0  # seconds for any answer, and
 SLOWEST_DECODE = 500_000  # pixels a second, and
 SLOWEST_DISK = 5_000_000  # bytes a second on top
+AT_ONCE = 0.6  # of the memory: a page that takes more is decoded in bands, where its format allows
 
 
 class Reader:

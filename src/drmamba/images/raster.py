@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,11 +112,12 @@ class RasterPage(Rows):
         dpi = _dpi(image)
         self.dpi = (dpi[1], dpi[0]) if dpi and orientation in SIDEWAYS else dpi
         # Pillow turns TIFF pages upright itself, when it decodes them; their size is already the upright one.
+        self.turned_by_pillow = self.format == "TIFF" and orientation != 1
         self.orientation = 1 if self.format == "TIFF" else orientation
         width, height = image.size
         self.height, self.width = (width, height) if self.orientation in SIDEWAYS else (height, width)
-        self._scale = _depth_scale(self)
         self._profile = _profile(image)
+        self._scale: tuple[float, float] | None = None
         self._decoded = False
 
     def decode_bytes(self) -> int:
@@ -127,7 +129,7 @@ class RasterPage(Rows):
             held += 4 * bands  # OpenJPEG keeps every component of a tile as 32-bit integers
         elif self.image.info.get("progressive"):
             held += 2 * bands  # libjpeg keeps all coefficients
-        elif self.format == "WEBP" or (self.format == "TIFF" and _orientation(self.image) != 1):
+        elif self.format == "WEBP" or self.turned_by_pillow:
             held *= 2
         return pixels * held + self.path.stat().st_size
 
@@ -140,6 +142,7 @@ class RasterPage(Rows):
                         self.image.load()
                 else:
                     self.image.load()
+                self._scale = self._depth_scale()
             self._decoded = True
 
     def rows(self, top: int, bottom: int) -> RGB:
@@ -161,6 +164,27 @@ class RasterPage(Rows):
                 top, bottom = width - bottom, width - top
             return top, 0, bottom, height
         return 0, top, width, bottom
+
+    def _depth_scale(self) -> tuple[float, float] | None:
+        """(offset, factor) from deep grey values to 0 ... 255; None for 8-bit pictures.
+
+        TIFF says in a tag when white is the small value; Pillow applies it to 8-bit and 1-bit pages only.
+        """
+        mode = self.image.mode
+        white_is_zero = self.format == "TIFF" and self.tags.get(PHOTOMETRIC) == 0
+        if mode.startswith("I;16"):
+            bits = self.tags.get(BITS, (16,))[0] if self.format == "TIFF" else 16
+            low, high = 0.0, float(2**bits - 1)
+        elif mode in ("I", "F"):
+            extrema: Any = self.image.getextrema()  # no depth is stated: the range in use has to do
+            low, high = float(extrema[0]), float(extrema[1])
+            if not np.isfinite([low, high]).all():
+                raise ImageError(f"{self.path} holds values that are not numbers")
+            if low >= 0:
+                low, high = 0.0, next((top for top in (1.0, 255.0, 65535.0) if high <= top), high)
+        else:
+            return None
+        return (high, -255 / (high - low)) if white_is_zero else (low, 255 / (high - low))
 
     def _to_rgb(self, band: Image.Image) -> Image.Image:
         if self._scale is not None:
@@ -220,10 +244,25 @@ def own_size_check() -> Iterator[None]:
 def _orientation(image: Image.Image) -> int:
     """The EXIF orientation, 1 where there is none or nonsense."""
     try:
-        value = image.getexif().get(ORIENTATION, 1)
+        if image.format == "PNG" and "exif" not in image.info:
+            # The data may stand at the file's end, and Pillow would decode all that is before.
+            image.info["exif"] = _late_exif(Path(getattr(image, "filename", "")))
+        value = Image.Image.getexif(image).get(ORIENTATION, 1)
     except Exception:  # damaged EXIF data must not cost the page
         return 1
     return value if value in UNDO else 1
+
+
+def _late_exif(path: Path) -> bytes:
+    """The EXIF chunk of a PNG, wherever it is."""
+    with path.open("rb") as file:
+        file.seek(8)
+        while len(head := file.read(8)) == 8:
+            length, kind = struct.unpack(">I4s", head)
+            if kind == b"eXIf":
+                return b"Exif\0\0" + file.read(min(length, 1 << 20))
+            file.seek(length + 4, io.SEEK_CUR)
+    return b""
 
 
 def _dpi(image: Image.Image) -> tuple[float, float] | None:
@@ -233,29 +272,6 @@ def _dpi(image: Image.Image) -> tuple[float, float] | None:
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         return None
     return (x, y) if 10 <= x <= 20_000 and 10 <= y <= 20_000 else None  # NaN fails too
-
-
-def _depth_scale(page: RasterPage) -> tuple[float, float] | None:
-    """(offset, factor) from deep grey values to 0 ... 255; None for 8-bit pictures.
-
-    TIFF says in a tag when white is the small value; Pillow applies it to 8-bit and 1-bit pages only.
-    """
-    mode = page.image.mode
-    white_is_zero = page.format == "TIFF" and page.tags.get(PHOTOMETRIC) == 0
-    if mode.startswith("I;16"):
-        bits = page.tags.get(BITS, (16,))[0] if page.format == "TIFF" else 16
-        low, high = 0.0, float(2**bits - 1)
-    elif mode in ("I", "F"):
-        page.decode()  # no depth is stated: the range in use has to do
-        extrema: Any = page.image.getextrema()
-        low, high = float(extrema[0]), float(extrema[1])
-        if not np.isfinite([low, high]).all():
-            raise ImageError(f"{page.path} holds values that are not numbers")
-        if low >= 0:
-            low, high = 0.0, next((top for top in (1.0, 255.0, 65535.0) if high <= top), high)
-    else:
-        return None
-    return (high, -255 / (high - low)) if white_is_zero else (low, 255 / (high - low))
 
 
 class _Profile:
