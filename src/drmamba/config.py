@@ -176,7 +176,7 @@ PRESETS: dict[str, ModelConfig] = {
         encoder="efficientnet_lite0",
         decoder=(128, 64, 48),
         block=BlockConfig(width=48),
-        detail=DetailConfig(width=24, head_width=24, dilations=(1, 2), fold=2),
+        detail=DetailConfig(width=16, head_width=32, dilations=(1, 2), fold=2),
     ),
 }
 

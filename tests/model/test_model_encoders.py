@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 
 from drmamba.config import BlockConfig, DetailConfig, ModelConfig
 from drmamba.errors import CheckpointError, ConfigError, MissingExtra
-from drmamba.model.efficientnet import SameConv2d, _same
+from drmamba.model.efficientnet import SameConv2d, same_padding
 from drmamba.model.encoder import build_encoder
 from drmamba.model.network import DRMamba
 from drmamba.model.pretrained import load_encoder_weights
@@ -72,7 +72,7 @@ def test_same_padding_is_tensorflows(kernel, size):
     """At stride 2 the window starts at the first pixel less half the padding, rounded down."""
     conv = SameConv2d(1, 1, kernel, 2, bias=False)
     x = torch.rand(1, 1, size, size)
-    total = _same(size, kernel, 2)
+    total = same_padding(size, kernel, 2)
     padded = torch.nn.functional.pad(x, (total // 2, total - total // 2) * 2)
     torch.testing.assert_close(conv(x), torch.nn.functional.conv2d(padded, conv.weight, stride=2))
 

@@ -5,6 +5,7 @@ No squeeze-and-excitation and ReLU6 throughout: the member of its family made fo
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -25,6 +26,13 @@ class SameConv2d(nn.Conv2d):
     """A convolution with TensorFlow's SAME padding: at stride 2 the odd pixel is added right and below."""
 
     def forward(self, x: Tensor) -> Tensor:
+        if self.groups > 1 and x.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
+            # CPUs train depth-wise convolutions faster in float32 than in bfloat16 (docs/performance.md).
+            with torch.autocast("cpu", enabled=False):
+                return self._same(x.float())
+        return self._same(x)
+
+    def _same(self, x: Tensor) -> Tensor:
         k, stride = self.kernel_size[0], self.stride[0]
         if stride == 1:
             return F.conv2d(x, self.weight, self.bias, 1, k // 2, 1, self.groups)
@@ -32,13 +40,13 @@ class SameConv2d(nn.Conv2d):
             # One more row and column in front, cut off the small output, is cheaper than padding the large input.
             return F.conv2d(x, self.weight, self.bias, stride, (k + 1) // 2, 1, self.groups)[..., 1:, 1:]
         padding = [
-            _same(size, k, stride) for size in (x.shape[-1], x.shape[-2])
+            same_padding(size, k, stride) for size in (x.shape[-1], x.shape[-2])
         ]  # width first, as F.pad wants
         x = F.pad(x, [side for total in padding for side in (total // 2, total - total // 2)])
         return F.conv2d(x, self.weight, self.bias, stride, 0, 1, self.groups)
 
 
-def _same(size: int, kernel: int, stride: int) -> int:
+def same_padding(size: int, kernel: int, stride: int) -> int:
     return max((-(-size // stride) - 1) * stride + kernel - size, 0)
 
 
