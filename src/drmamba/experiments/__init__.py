@@ -1,0 +1,1 @@
+"""Comparisons and studies: classical baselines, benchmark tables, leave-one-year-out, ablations."""
