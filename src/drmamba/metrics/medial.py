@@ -16,47 +16,83 @@ from drmamba.metrics.shapes import Components, chessboard
 from drmamba.metrics.skeleton import Mask
 
 OUTSIDE = 250  # a distance of 1 to 249 is one; 0 and everything from here on are none
+BLOCK = 16  # cells whose highest value is kept, to walk faster along straight skeletons
 Bytes = NDArray[np.uint8]
 
 
 @njit(cache=True)
-def hits(mask: Any, y: int, x: int, radius: int, box: Any, found: Any) -> int:
-    """Write the flat places of the mask's pixels at exactly this distance, inside the box; return their count."""
-    width = mask.shape[1]
-    top, left, bottom, right = box[0], box[1], box[2], box[3]
+def links(mask: Any) -> Any:
+    """For every pixel the next one of the mask in its row, and in its column; beyond the last: the size.
+
+    With them a walk along the side of a window costs the pixels it meets, not the pixels it passes.
+    """
+    height, width = mask.shape
+    across = np.empty((height, width + 1), np.int32)
+    down = np.empty((height + 1, width), np.int32)
+    down[height] = height
+    for y in range(height - 1, -1, -1):
+        across[y, width] = width
+        for x in range(width - 1, -1, -1):
+            across[y, x] = x if mask[y, x] else across[y, x + 1]
+            down[y, x] = y if mask[y, x] else down[y + 1, x]
+    return across, down
+
+
+@njit(cache=True)
+def hits(across: Any, down: Any, y: int, x: int, radius: int, boxes: Any, label: int, found: Any) -> int:
+    """Write the flat places of the pixels at exactly this distance, inside the box; return their count."""
+    top, left, bottom, right = boxes[label, 0], boxes[label, 1], boxes[label, 2], boxes[label, 3]
+    width = down.shape[1]
     first, last = max(x - radius, left), min(x + radius, right)
     count = 0
     for side in range(1 if radius == 0 else 2):
         row = y + radius if side else y - radius
         if top <= row <= bottom:
-            for column in range(first, last + 1):
-                if mask[row, column]:
-                    found[count] = row * width + column
-                    count += 1
+            column = across[row, first]
+            while column <= last:
+                found[count] = row * width + column
+                count += 1
+                column = across[row, column + 1]
     first, last = max(y - radius + 1, top), min(y + radius - 1, bottom)
     for side in range(2):
         column = x + radius if side else x - radius
-        if left <= column <= right:
-            for row in range(first, last + 1):
-                if mask[row, column]:
-                    found[count] = row * width + column
-                    count += 1
+        if left <= column <= right and first <= last:
+            row = down[first, column]
+            while row <= last:
+                found[count] = row * width + column
+                count += 1
+                row = down[row + 1, column]
     return count
 
 
 @njit(cache=True)
-def nearest(mask: Any, distance: Any, y: int, x: int, box: Any, found: Any) -> int:
-    """Distance to the nearest pixel of the mask that lies in the box; -1 if the box holds none.
+def _meets(across: Any, down: Any, y: int, x: int, radius: int, boxes: Any, label: int) -> bool:
+    """Whether any pixel lies at exactly this distance, inside the box."""
+    top, left, bottom, right = boxes[label, 0], boxes[label, 1], boxes[label, 2], boxes[label, 3]
+    first, last = max(x - radius, left), min(x + radius, right)
+    if y - radius >= top and across[y - radius, first] <= last:
+        return True
+    if y + radius <= bottom and across[y + radius, first] <= last:
+        return True
+    first, last = max(y - radius, top), min(y + radius, bottom)
+    if x - radius >= left and down[first, x - radius] <= last:
+        return True
+    return x + radius <= right and down[first, x + radius] <= last
+
+
+@njit(cache=True)
+def nearest(across: Any, down: Any, distance: Any, y: int, x: int, boxes: Any, label: int) -> int:
+    """Distance to the nearest pixel of the mask that lies in the box of a label; -1 if it holds none.
 
     `distance` is the chessboard distance to the mask on the whole page.
     """
     radius = np.int64(distance[y, x])
-    limit = max(max(y - box[0], box[2] - y), max(x - box[1], box[3] - x))
-    inside = y - radius >= box[0] and y + radius <= box[2] and x - radius >= box[1] and x + radius <= box[3]
-    if inside:
+    up, left = y - boxes[label, 0], x - boxes[label, 1]
+    below, right = boxes[label, 2] - y, boxes[label, 3] - x
+    if radius <= min(min(up, left), min(below, right)):
         return radius
-    while radius <= limit:
-        if hits(mask, y, x, radius, box, found):
+    while radius <= max(max(up, left), max(below, right)):
+        if _meets(across, down, y, x, radius, boxes, label):
             return radius
         radius += 1
     return -1
@@ -79,27 +115,27 @@ def _ordered(values: Any, labels: Any, count: int) -> Any:
 
 
 @njit(cache=True)
-def _find(links: Any, line: int, place: int) -> int:
-    while links[line, place] != place:
-        links[line, place] = links[line, links[line, place]]
-        place = links[line, place]
-    return place
+def _find_across(links: Any, row: int, column: int) -> int:
+    """Follow the links of a row to their end and shorten the way for the next one."""
+    while links[row, column] != column:
+        links[row, column] = links[row, links[row, column]]
+        column = links[row, column]
+    return column
 
 
 @njit(cache=True)
-def _links(mask: Any) -> Any:
-    """For every pixel the next one of the mask in its row; the column after the last means none."""
-    height, width = mask.shape
-    links = np.empty((height, width + 1), np.int32)
-    for y in range(height):
-        links[y, width] = width
-        for x in range(width - 1, -1, -1):
-            links[y, x] = x if mask[y, x] else links[y, x + 1]
-    return links
+def _find_down(links: Any, row: int, column: int) -> int:
+    """The same in a column."""
+    while links[row, column] != row:
+        links[row, column] = links[links[row, column], column]
+        row = links[row, column]
+    return row
 
 
 @njit(cache=True)
-def _factors(distances: Any, skeleton: Any, near: Any, contour: Any, labels: Any, boxes: Any) -> Any:
+def _factors(
+    distances: Any, skeleton: Any, across: Any, down: Any, near: Any, contour: Any, labels: Any, boxes: Any
+) -> Any:
     """Half a stroke's width on every skeleton pixel: its distance, plus one if the stroke is of even width.
 
     Each pixel speaks for all skeleton pixels nearest to it, and the last one to speak is heard, so the pixels
@@ -110,38 +146,36 @@ def _factors(distances: Any, skeleton: Any, near: Any, contour: Any, labels: Any
     for y in range(height):
         for x in range(width):
             factors[y, x] = skeleton[y, x]
-    across, along = _links(skeleton), _links(skeleton.T)
-    found = np.empty(2 * (height + width) + 8, np.int32)
+    row_links, column_links = across.copy(), down.copy()
     places = _ordered(distances.reshape(-1), labels.reshape(-1), len(boxes) - 1)
     for k in range(len(places) - 1, -1, -1):
         y, x = divmod(places[k], width)
-        box = boxes[labels[y, x]]
-        radius = nearest(skeleton, near, y, x, box, found)
+        label = labels[y, x]
+        radius = nearest(across, down, near, y, x, boxes, label)
         if radius < 0:
             continue
+        top, left, bottom, right = boxes[label, 0], boxes[label, 1], boxes[label, 2], boxes[label, 3]
         reach = 1 if skeleton[y, x] and not contour[y, x] else near[y, x] & 255
-        first, last = max(x - radius, box[1]), min(x + radius, box[3])
+        first, last = max(x - radius, left), min(x + radius, right)
         for side in range(1 if radius == 0 else 2):
             row = y + radius if side else y - radius
-            if box[0] <= row <= box[2]:
-                column = _find(across, row, first)
+            if top <= row <= bottom:
+                column = _find_across(row_links, row, first)
                 while column <= last:
                     value = distances[row, column]
                     factors[row, column] = value + 1 if reach >= value else value
-                    across[row, column] = column + 1
-                    along[column, row] = row + 1
-                    column = _find(across, row, column + 1)
-        first, last = max(y - radius + 1, box[0]), min(y + radius - 1, box[2])
+                    row_links[row, column], column_links[row, column] = column + 1, row + 1
+                    column = _find_across(row_links, row, column + 1)
+        first, last = max(y - radius + 1, top), min(y + radius - 1, bottom)
         for side in range(2):
             column = x + radius if side else x - radius
-            if box[1] <= column <= box[3]:
-                row = _find(along, column, first)
+            if left <= column <= right and first <= last:
+                row = _find_down(column_links, first, column)
                 while row <= last:
                     value = distances[row, column]
                     factors[row, column] = value + 1 if reach >= value else value
-                    across[row, column] = column + 1
-                    along[column, row] = row + 1
-                    row = _find(along, column, row + 1)
+                    row_links[row, column], column_links[row, column] = column + 1, row + 1
+                    row = _find_down(column_links, row + 1, column)
     return factors
 
 
@@ -171,25 +205,88 @@ def _extend_ends(factors: Any, skeleton: Any, places: Any) -> None:
 @njit(cache=True)
 def _differs(area: int, own: int) -> bool:
     """Whether a neighbour has an area, and another one."""
-    return area != 0 and area != own  # noqa: PLR1714
+    return area != 0 and area != own
 
 
 @njit(cache=True)
-def _widths(wanted: Any, distances: Any, factors: Any, skeleton: Any, near: Any, labels: Any, boxes: Any) -> Any:
-    """Distance times factor of the nearest skeleton pixels, the largest of them, at the wanted pixels.
+def _peaks(distances: Any, factors: Any) -> Any:
+    """Distance times factor (factors are 0 off the skeleton), and its maxima over blocks of rows and columns."""
+    height, width = distances.shape
+    peaks = np.zeros((height, width), np.uint16)
+    by_row = np.zeros((height, width // BLOCK + 1), np.uint16)
+    by_column = np.zeros((height // BLOCK + 1, width), np.uint16)
+    for y in range(height):
+        for x in range(width):
+            if factors[y, x]:
+                peak = np.uint16(distances[y, x]) * np.uint16(factors[y, x])
+                peaks[y, x] = peak
+                by_row[y, x // BLOCK] = max(by_row[y, x // BLOCK], peak)
+                by_column[y // BLOCK, x] = max(by_column[y // BLOCK, x], peak)
+    return peaks, by_row, by_column
 
-    A value that no 4-neighbour shares is replaced by the one to its left. That can need further pixels, up and
-    to the left, which are added as they are met; the page is then swept once, row by row.
+
+@njit(cache=True)
+def _area(
+    y: int,
+    x: int,
+    across: Any,
+    down: Any,
+    near: Any,
+    boxes: Any,
+    label: int,
+    peaks: Any,
+    by_row: Any,
+    by_column: Any,
+) -> int:
+    """The highest of the peaks nearest to one pixel, inside its box."""
+    radius = nearest(across, down, near, y, x, boxes, label)
+    if radius < 0:
+        return 0
+    best = 0
+    first, last = max(x - radius, boxes[label, 1]), min(x + radius, boxes[label, 3])
+    for side in range(2):
+        row = y + radius if side else y - radius
+        if boxes[label, 0] <= row <= boxes[label, 2]:
+            place = np.int64(across[row, first])
+            while place <= last:
+                if place % BLOCK == 0 and place + BLOCK <= last:
+                    best = max(best, np.int64(by_row[row, place // BLOCK]))
+                    place = np.int64(across[row, place + BLOCK])
+                else:
+                    best = max(best, np.int64(peaks[row, place]))
+                    place = np.int64(across[row, place + 1])
+    first, last = max(y - radius, boxes[label, 0]), min(y + radius, boxes[label, 2])
+    for side in range(2):
+        column = x + radius if side else x - radius
+        if boxes[label, 1] <= column <= boxes[label, 3]:
+            place = np.int64(down[first, column])
+            while place <= last:
+                if place % BLOCK == 0 and place + BLOCK <= last:
+                    best = max(best, np.int64(by_column[place // BLOCK, column]))
+                    place = np.int64(down[place + BLOCK, column])
+                else:
+                    best = max(best, np.int64(peaks[place, column]))
+                    place = np.int64(down[place + 1, column])
+    return best
+
+
+@njit(cache=True)
+def _areas(
+    wanted: Any, distances: Any, across: Any, down: Any, near: Any, labels: Any, boxes: Any, peaks: Any,
+    by_row: Any, by_column: Any,
+) -> Any:  # fmt: skip
+    """The highest peak nearest to each wanted place.
+
+    A value that no 4-neighbour shares is replaced by the one to its left. That can need further pixels, above
+    and to the left, which are added as they are met; all replacements are then made in one sweep.
     """
     height, width = distances.shape
     areas = np.full((height, width), -1, np.int32)
     asked = np.zeros((height, width), np.bool_)
-    lonely = np.zeros((height, width), np.bool_)
-    found = np.empty(2 * (height + width) + 8, np.int32)
+    lonely = np.empty(64, np.int64)
     stack = np.empty(64, np.int64)
-    for start in range(height * width):
-        if not wanted[start // width, start % width]:
-            continue
+    count = 0
+    for start in wanted:
         stack[0], depth = start, 1
         while depth:
             depth -= 1
@@ -200,39 +297,36 @@ def _widths(wanted: Any, distances: Any, factors: Any, skeleton: Any, near: Any,
             inner = 0 < y < height - 1 and 0 < x < width - 1  # at the rim a neighbour is the pixel itself
             for step in range(3 if inner else 1):
                 row, column = y + (step == 1), x + (step == 2)
-                if areas[row, column] >= 0:
-                    continue
-                areas[row, column] = 0
-                if 0 < distances[row, column] < OUTSIDE:
-                    box = boxes[labels[row, column]]
-                    radius = nearest(skeleton, near, row, column, box, found)
-                    if radius >= 0:
-                        best = 0
-                        for k in range(hits(skeleton, row, column, radius, box, found)):
-                            place = found[k]
-                            area = np.int32(distances[place // width, place % width]) * np.int32(
-                                factors[place // width, place % width]
-                            )
-                            best = max(best, area)
-                        areas[row, column] = best
+                if areas[row, column] < 0:
+                    areas[row, column] = 0
+                    if 0 < distances[row, column] < OUTSIDE:
+                        label = labels[row, column]
+                        areas[row, column] = _area(
+                            row, column, across, down, near, boxes, label, peaks, by_row, by_column
+                        )
             own = areas[y, x]
             if not inner or not 0 < distances[y, x] < OUTSIDE:
                 continue
             if not (_differs(areas[y + 1, x], own) and _differs(areas[y, x + 1], own)):
                 continue
-            lonely[y, x] = True
+            if count == len(lonely):
+                lonely = np.append(lonely, np.empty(count, np.int64))
+            lonely[count] = y * width + x
+            count += 1
             if depth + 2 > len(stack):
                 stack = np.append(stack, np.empty(len(stack), np.int64))
             stack[depth], stack[depth + 1] = (y - 1) * width + x, y * width + x - 1
             depth += 2
 
-    for y in range(height):
-        for x in range(width):
-            if lonely[y, x]:
-                own, above, left = areas[y, x], areas[y - 1, x], areas[y, x - 1]
-                if _differs(above, own) and _differs(left, own):
-                    areas[y, x] = left
-    return areas
+    for place in np.sort(lonely[:count]):  # row by row: what is above and to the left is settled
+        y, x = divmod(place, width)
+        own, above, left = areas[y, x], areas[y - 1, x], areas[y, x - 1]
+        if _differs(above, own) and _differs(left, own):
+            areas[y, x] = left
+    result = np.empty(len(wanted), np.int32)
+    for k in range(len(wanted)):
+        result[k] = areas[wanted[k] // width, wanted[k] % width]
+    return result
 
 
 @njit(cache=True)
@@ -244,7 +338,11 @@ def _raise_ridges(distances: Any, skeleton: Any) -> None:
             value = distances[y, x]
             if skeleton[y, x] and 0 < value < OUTSIDE:
                 level = distances[max(y - 1, 0), x] == value and distances[min(y + 1, height - 1), x] == value
-                if level and distances[y, max(x - 1, 0)] == value and distances[y, min(x + 1, width - 1)] == value:
+                if (
+                    level
+                    and distances[y, max(x - 1, 0)] == value
+                    and distances[y, min(x + 1, width - 1)] == value
+                ):
                     distances[y, x] = value + 1
 
 
@@ -276,16 +374,22 @@ class Medial:
     def __init__(self, distances: Bytes, skeleton: Mask, contour: Mask, parts: Components) -> None:
         _raise_ridges(distances, skeleton)
         self.distances, self.skeleton, self.parts = distances, skeleton, parts
-        self._near = chessboard(skeleton)
-        self.factors: Bytes = _factors(distances, skeleton, self._near, contour, parts.labels, parts.boxes)
+        self._near = (*links(skeleton), chessboard(skeleton))
+        self.factors: Bytes = _factors(distances, skeleton, *self._near, contour, parts.labels, parts.boxes)
         places = np.flatnonzero(skeleton & (parts.labels > 0))
         places = places[np.argsort(parts.labels.reshape(-1)[places], kind="stable")]
         _extend_ends(self.factors, skeleton, places)
+        self._peaks = _peaks(distances, self.factors)
 
     def areas(self, wanted: Mask) -> NDArray[np.int32]:
-        """The normalising product at the wanted pixels; what stands at others is not meant to be read."""
-        areas: NDArray[np.int32] = _widths(
-            wanted, self.distances, self.factors, self.skeleton, self._near, self.parts.labels, self.parts.boxes
+        """The normalising product at each wanted pixel, in their order."""
+        areas: NDArray[np.int32] = _areas(
+            np.flatnonzero(wanted),
+            self.distances,
+            *self._near,
+            self.parts.labels,
+            self.parts.boxes,
+            *self._peaks,
         )
         return areas
 

@@ -137,4 +137,4 @@ def thin(mask: Mask) -> Mask:
     """The skeleton of a mask; what lies outside the picture counts as empty."""
     padded = np.pad(mask, 1)
     _thin(padded.reshape(-1), padded.shape[1], _REMOVE)
-    return padded[1:-1, 1:-1]
+    return np.ascontiguousarray(padded[1:-1, 1:-1])

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from drmamba.metrics.medial import OUTSIDE, Medial, hits, nearest, seed_empty
+from drmamba.metrics.medial import OUTSIDE, Medial, hits, links, nearest, seed_empty
 from drmamba.metrics.shapes import Components, chessboard, components
 from drmamba.metrics.skeleton import Mask, thin
 
@@ -41,9 +41,9 @@ def weight_maps(truth: Mask) -> Weights:
     distances = np.where(truth, away, 0).astype(np.uint8)  # D of Eq. (2)
     distances[contour & skeleton] = 1
     ink = Medial(distances, skeleton, contour, parts)
-    areas = ink.areas(truth)  # N_R of Eq. (3)
-    recall = np.zeros(truth.shape, np.float32)
-    np.divide(distances, areas, out=recall, where=(areas > 0) & truth)  # Eq. (2)
+    areas = np.zeros(truth.shape, np.int32)
+    areas[truth] = ink.areas(truth)  # N_R of Eq. (3)
+    recall = _quotients(distances, areas, np.inf)  # Eq. (2)
     paper = ~(truth | skeleton)  # a skeleton pixel can lie in a hollow of its component
     return Weights(recall, _paper_weights(paper, contour, away, parts, ink.stroke_widths()))
 
@@ -61,17 +61,43 @@ def _paper_weights(
     distances = _gap_distances(away, _reached(paper.shape, parts, 2 * strokes), gaps.labels, gaps.boxes)
     medial = Medial(distances, skeleton, np.zeros_like(paper), gaps)
     reach, between = _surroundings(
-        distances, away, contour, parts.labels, (strokes & 255).astype(np.uint8), gaps.labels, gaps.boxes
+        distances,
+        away,
+        contour,
+        parts.labels.reshape(-1),
+        (strokes & 255).astype(np.uint8),
+        gaps.labels,
+        gaps.boxes,
     )
-    # Where two components compete for a pixel, half the gap between them bounds the weight: Eq. (11).
-    merging = between & (_gap_widths(medial, between) > 0)
-    room = reach.astype(np.int64) - distances
-    contested = (room > 0) & (reach > 0) & (chessboard(merging) <= room)
-    narrow = np.where(contested, _gap_widths(medial, contested), reach)
-    bound = np.minimum(reach, narrow) & 255
-    weights = np.zeros(paper.shape, np.float32)
-    np.divide(distances, bound, out=weights, where=bound > 0)
-    return np.minimum(weights, np.float32(CEILING))
+    bound = reach.copy()  # N_P, Eq. (11)
+    merging = np.zeros_like(between)
+    merging[between] = _gap_widths(medial, between) > 0
+    if (
+        merging.any()
+    ):  # where two components compete for a pixel, the gap between them can be the smaller bound
+        room = reach.astype(np.int16) - distances
+        contested = (room > 0) & (chessboard(merging) <= room)
+        bound[contested] = np.minimum(reach[contested], _gap_widths(medial, contested))
+    weights: NDArray[np.float32] = _quotients(distances, bound, CEILING)
+    return weights
+
+
+def _gap_widths(medial: Medial, wanted: Mask) -> NDArray[np.uint8]:
+    """The width of the gap at each wanted pixel, in their order."""
+    widths: NDArray[np.uint8] = np.floor(np.sqrt(medial.areas(wanted)) + 0.5).astype(np.uint8)
+    return widths
+
+
+@njit(cache=True)
+def _quotients(distances: Any, bounds: Any, ceiling: float) -> Any:
+    """Distance by bound, 0 where there is no bound."""
+    height, width = distances.shape
+    quotients = np.zeros((height, width), np.float32)
+    for y in range(height):
+        for x in range(width):
+            if bounds[y, x] > 0:
+                quotients[y, x] = min(distances[y, x] / bounds[y, x], ceiling)
+    return quotients
 
 
 def _contour(truth: Mask) -> Mask:
@@ -79,10 +105,6 @@ def _contour(truth: Mask) -> Mask:
     padded = np.pad(truth, 1)
     inner = padded[:-2, 1:-1] & padded[2:, 1:-1] & padded[1:-1, :-2] & padded[1:-1, 2:]
     return truth & ~inner
-
-
-def _gap_widths(medial: Medial, wanted: Mask) -> NDArray[np.int64]:
-    return np.floor(np.sqrt(medial.areas(wanted).clip(0)) + 0.5).astype(np.int64)
 
 
 def _reached(shape: tuple[int, ...], parts: Components, margins: NDArray[np.int64]) -> Mask:
@@ -95,8 +117,23 @@ def _reached(shape: tuple[int, ...], parts: Components, margins: NDArray[np.int6
     bottom, right = np.minimum(bottom + margin, height - 1) + 1, np.minimum(right + margin, width - 1) + 1
     for rows, columns, step in ((top, left, 1), (bottom, right, 1), (top, right, -1), (bottom, left, -1)):
         np.add.at(steps, (rows, columns), step)
-    reached: Mask = steps.cumsum(0).cumsum(1)[:-1, :-1] > 0
+    reached: Mask = _positive_sums(steps)
     return reached
+
+
+@njit(cache=True)
+def _positive_sums(steps: Any) -> Any:
+    """Where the steps above and to the left of a pixel, and its own, sum to more than 0."""
+    height, width = steps.shape[0] - 1, steps.shape[1] - 1
+    positive = np.empty((height, width), np.bool_)
+    above = np.zeros(width, np.int32)
+    for y in range(height):
+        total = 0
+        for x in range(width):
+            total += steps[y, x]
+            above[x] += total
+            positive[y, x] = above[x] > 0
+    return positive
 
 
 @njit(cache=True)
@@ -116,7 +153,9 @@ def _gap_distances(away: Any, reached: Any, labels: Any, boxes: Any) -> Any:
                 distances[y, x] = OUTSIDE
                 continue
             top, left, bottom, right = boxes[labels[y, x]]
-            least = max(max(y - top, bottom - y), max(x - left, right - x))  # the first window to cover the box
+            least = max(
+                max(y - top, bottom - y), max(x - left, right - x)
+            )  # the first window to cover the box
             fits = (
                 (y - least == top or (top == 0 and y - least < 0))
                 and (x - least == left or (left == 0 and x - least < 0))
@@ -129,6 +168,19 @@ def _gap_distances(away: Any, reached: Any, labels: Any, boxes: Any) -> Any:
 
 
 @njit(cache=True)
+def _occupied(across: Any, boxes: Any) -> Any:
+    """Whether each box holds a linked pixel at all; the hole of a rectangular frame does not."""
+    occupied = np.zeros(len(boxes), np.bool_)
+    for label in range(1, len(boxes)):
+        top, left, bottom, right = boxes[label]
+        row = top
+        while row <= bottom and across[row, left] > right:
+            row += 1
+        occupied[label] = row <= bottom
+    return occupied
+
+
+@njit(cache=True)
 def _surroundings(
     distances: Any, away: Any, contour: Any, owners: Any, strokes: Any, labels: Any, boxes: Any
 ) -> Any:
@@ -137,18 +189,19 @@ def _surroundings(
     reach = np.zeros((height, width), np.uint8)
     between = np.zeros((height, width), np.bool_)
     found = np.empty(2 * (height + width) + 8, np.int32)
+    across, down = links(contour)
     widest = strokes.max()
+    within = _occupied(across, boxes)
     for y in range(height):
         for x in range(width):
-            if not 0 < distances[y, x] < OUTSIDE or distances[y, x] > widest:
+            if not 0 < distances[y, x] < OUTSIDE or distances[y, x] > widest or not within[labels[y, x]]:
                 continue
-            box = boxes[labels[y, x]]
-            radius = nearest(contour, away, y, x, box, found)
+            radius = nearest(across, down, away, y, x, boxes, labels[y, x])
             if radius < 0:
                 continue
             best, first, several = 0, 0, False
-            for k in range(hits(contour, y, x, radius, box, found)):
-                owner = owners[found[k] // width, found[k] % width]
+            for k in range(hits(across, down, y, x, radius, boxes, labels[y, x], found)):
+                owner = owners[found[k]]
                 best = max(best, np.int64(strokes[owner]))
                 several = several or (k > 0 and owner != first)
                 first = owner
