@@ -15,11 +15,15 @@ from drmamba.data.dibco import Pair
 from drmamba.data.page import Page
 from drmamba.data.papers import Papers
 from drmamba.data.pool import PagePool
+from drmamba.data.synthetic import Synthesizer
 from drmamba.data.targets import targets
+from drmamba.errors import DataError
 
 
 class CropDataset(Dataset[dict[str, Tensor]]):
-    """Random degraded crops of real pages, `length` of them or without end; pages are decoded once.
+    """Random degraded crops of real or made-up pages, `length` of them or without end.
+
+    Real pages are decoded once and stay in memory. Without pairs every crop is synthetic.
 
     Items: image (3, S, S) in [0, 1] and the targets of `data.targets`, each (S, S), all float32.
     """
@@ -34,7 +38,12 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         length: int = 1 << 40,
     ) -> None:
         self.config, self.loss, self.seed, self.length = config, loss, seed, length
-        self.pool = PagePool(pairs, config, Papers(config.textures))
+        papers = Papers(config.textures)
+        self.share = config.synthetic_share
+        if not pairs and config.synthetic_share < 1:
+            raise DataError("there are no pairs to cut crops from; data.synthetic_share = 1 needs none")
+        self.pool = PagePool(pairs, config, papers) if self.share < 1 else None
+        self.synthesizer = Synthesizer(config.synthetic, papers) if self.share > 0 else None
 
     def __len__(self) -> int:
         return self.length
@@ -49,4 +58,7 @@ class CropDataset(Dataset[dict[str, Tensor]]):
 
     def crop(self, rng: np.random.Generator) -> Page:
         """One degraded crop."""
+        if self.synthesizer and rng.random() < self.share:
+            return self.synthesizer.page(rng, (self.config.crop, self.config.crop))
+        assert self.pool is not None
         return degrade(self.pool.crop(rng), rng, self.config.degrade, self.pool)

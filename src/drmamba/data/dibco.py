@@ -71,7 +71,9 @@ def find_pairs(root: Path | str) -> list[Pair]:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise DataError(f"{problems[0]}{more}; `drmamba data check {root}` lists what is wrong")
     if not pairs:
-        raise DataError(f"{root} holds no pairs; a data root holds <year>/img/<name> and <year>/gt/<name>.png")
+        raise DataError(
+            f"{root} holds no pairs; a data root holds <year>/img/<name> and <year>/gt/<name>.png"
+        )
     return pairs
 
 
@@ -99,7 +101,9 @@ def split(
     kept = {str(year) for year in validate_on}
     for year in sorted(kept | ({held} if held else set())):
         if year not in known:
-            raise DataError(f"there is no year {year} to hold out or validate on; there are {', '.join(known)}")
+            raise DataError(
+                f"there is no year {year} to hold out or validate on; there are {', '.join(known)}"
+            )
     if held in kept:
         raise DataError(f"{held} is held out, so it cannot be validated on as well")
     rest = [p for p in pairs if p.year != held]

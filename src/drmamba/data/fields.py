@@ -22,7 +22,7 @@ def noise(rng: np.random.Generator, shape: tuple[int, int], cell: float | tuple[
     rows = _spline(shape[0], max(1, round(shape[0] / down)))
     columns = _spline(shape[1], max(1, round(shape[1] / across)))
     lattice = rng.standard_normal((rows.shape[1], columns.shape[1]), dtype=np.float32)
-    return rows @ lattice @ columns.T
+    return np.asarray(rows @ lattice @ columns.T, np.float32)
 
 
 @lru_cache(maxsize=256)
@@ -53,7 +53,7 @@ def clouds(rng: np.random.Generator, shape: tuple[int, int], coarse: float, *, o
 
 def smoothstep(values: Field, low: float, high: float) -> Field:
     """0 below low, 1 above high, and a soft step between."""
-    t = np.clip((values - np.float32(low)) * np.float32(1 / (high - low)), 0, 1)
+    t: Field = np.clip((values - np.float32(low)) * np.float32(1 / (high - low)), 0, 1)
     return t * t * (3 - 2 * t)
 
 
@@ -75,7 +75,7 @@ def blur(values: NDArray[Any], sigma: float) -> Field:
     radius = max(1, math.ceil(2.5 * sigma))
     taps = np.exp(-0.5 * (np.arange(radius + 1) / sigma) ** 2).astype(np.float32)
     taps /= taps[0] + 2 * taps[1:].sum()
-    result = _blur(values.reshape(values.shape[0], -1), taps, channels)
+    result: Field = _blur(values.reshape(values.shape[0], -1), taps, channels)
     return result.reshape(values.shape)
 
 

@@ -14,7 +14,7 @@ from drmamba.data.page import Ink
 def window(pixels: NDArray[np.uint8], top: int, left: int, size: int) -> NDArray[np.uint8]:
     """A square of the page; beyond its edges the page is mirrored, as often as needed."""
     height, width = pixels.shape[:2]
-    if 0 <= top and 0 <= left and top + size <= height and left + size <= width:
+    if top >= 0 and left >= 0 and top + size <= height and left + size <= width:
         return pixels[top : top + size, left : left + size]
     rows = _mirrored(np.arange(top, top + size), height)
     columns = _mirrored(np.arange(left, left + size), width)
@@ -61,7 +61,9 @@ def hardened(coverage: NDArray[np.uint8]) -> Ink:
     return ink
 
 
-def flipped(pixels: NDArray[np.uint8], sideways: bool, upside_down: bool, transposed: bool) -> NDArray[np.uint8]:
+def flipped(
+    pixels: NDArray[np.uint8], sideways: bool, upside_down: bool, transposed: bool
+) -> NDArray[np.uint8]:
     """Mirror the rows, the columns and the diagonal of a square."""
     if transposed:
         pixels = pixels.swapaxes(0, 1)

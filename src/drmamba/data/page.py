@@ -22,3 +22,10 @@ class Page:
     def shape(self) -> tuple[int, int]:
         """Height and width."""
         return self.ink.shape[0], self.ink.shape[1]
+
+    def contrast(self) -> float:
+        """How much darker (0 to 1) the ink is than the paper on average, roughly; 0.5 where one is missing."""
+        ink, image = self.ink[::3, ::3], self.image[::3, ::3]
+        if not ink.any() or ink.all():
+            return 0.5
+        return abs(float(image[~ink].mean() - image[ink].mean()))

@@ -12,6 +12,7 @@ from PIL import Image
 
 from drmamba.data.fields import Field, clouds, noise, ramp, smoothstep
 from drmamba.data.geometry import flipped, turned, window
+from drmamba.data.layering import darkened
 from drmamba.data.layout import IMAGE_SUFFIXES
 from drmamba.data.page import Picture
 from drmamba.errors import DataError
@@ -52,7 +53,7 @@ class Papers:
     def sheet(self, rng: np.random.Generator, shape: tuple[int, int]) -> Picture:
         """A blank sheet of the given height and width."""
         if rng.random() < self.share:
-            return scanned(self.textures[rng.integers(len(self.textures))], rng, shape)
+            return scanned(self.textures[int(rng.integers(len(self.textures)))], rng, shape)
         return paper(rng, shape)
 
 
@@ -114,7 +115,7 @@ def drawn(
 def tinted(shade: Field, colour: NDArray[np.float32], rng: np.random.Generator) -> Picture:
     """Colour a field of brightness (around 0) so that darker places are browner, as aged paper is."""
     rust = np.array([0.6, 1.0, 1.5], np.float32) * np.float32(rng.uniform(0.7, 1)) + np.float32(0.2)
-    return np.clip((1 + shade[..., None] * rust) * colour, 0, 1)
+    return darkened(np.broadcast_to(colour, (*shade.shape, 3)), shade, -rust)
 
 
 def _mottle(rng: np.random.Generator, shape: tuple[int, int], height: float) -> Field:

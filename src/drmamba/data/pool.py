@@ -70,7 +70,9 @@ class PagePool:
 
 def _corner(rng: np.random.Generator, shape: tuple[int, ...], size: int) -> tuple[int, int]:
     """Top and left of a random window; one larger than the page lies around it."""
-    top, left = (int(rng.integers(min(0, room), max(0, room) + 1)) for room in (shape[0] - size, shape[1] - size))
+    top, left = (
+        int(rng.integers(min(0, room), max(0, room) + 1)) for room in (shape[0] - size, shape[1] - size)
+    )
     return top, left
 
 

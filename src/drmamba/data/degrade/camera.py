@@ -8,30 +8,37 @@ import numpy as np
 from PIL import Image
 
 from drmamba.data.fields import blur, clouds, noise, ramp, smoothstep
+from drmamba.data.layering import covered, darkened
 from drmamba.data.page import Page, Picture
+
+LEAST = 0.05  # what must remain of the contrast between ink and paper
 
 
 def illumination(page: Page, rng: np.random.Generator) -> Page:
     """Light that falls unevenly: a slope, a cloudy unevenness, sometimes the edge of a shadow."""
     light = 1 + np.float32(rng.uniform(0, 0.3)) * ramp(rng, page.shape)
-    light += np.float32(rng.uniform(0, 0.15)) * clouds(rng, page.shape, rng.uniform(0.4, 1.2) * max(page.shape))
+    light += np.float32(rng.uniform(0, 0.15)) * clouds(
+        rng, page.shape, rng.uniform(0.4, 1.2) * max(page.shape)
+    )
     if rng.random() < 0.3:
         soft = rng.uniform(0.02, 0.5)
         light *= 1 - np.float32(rng.uniform(0.1, 0.5)) * smoothstep(
             ramp(rng, page.shape) + 0.1 * noise(rng, page.shape, 100), -soft, soft
         )
-    light *= np.float32(rng.uniform(0.85, 1.05))
-    return Page(np.clip(page.image * light[..., None], 0, 1), page.ink)
+    light *= np.float32(rng.uniform(0.75, 1.05)) / light.max()  # bright places must not swallow faint ink
+    return Page(darkened(page.image, 1 - light, (1, 1, 1)), page.ink)
 
 
 def contrast(page: Page, rng: np.random.Generator) -> Page:
-    """Another exposure: gamma, then black and white points that lie elsewhere, or clip."""
-    image = np.maximum(page.image, 1e-4) ** np.float32(np.exp(rng.uniform(-0.5, 0.5)))
-    if rng.random() < 0.6:  # flat
-        black, white = rng.uniform(0, 0.35), rng.uniform(0.6, 1)
-    else:  # hard, as a photocopy
-        black, white = rng.uniform(-0.25, 0), rng.uniform(1, 1.3)
-    return Page(np.clip(image * np.float32(white - black) + np.float32(black), 0, 1), page.ink)
+    """Another exposure: gamma, then a flatter range, or a harder one that clips as a photocopy does."""
+    image = np.maximum(page.image, np.float32(1e-4)) ** np.float32(np.exp(rng.uniform(-0.5, 0.5)))
+    present = page.contrast()
+    if present > 0.25 and rng.random() < 0.4:
+        black, span = rng.uniform(-0.25, 0), rng.uniform(1.1, 1.3)
+    else:  # ink that is faint already must not get lost
+        span = max(rng.uniform(0.3, 1), min(1.0, LEAST / max(present, LEAST)))
+        black = rng.uniform(0, 1 - span)
+    return Page(np.clip(image * np.float32(span) + np.float32(black), 0, 1), page.ink)
 
 
 def colour(page: Page, rng: np.random.Generator) -> Page:
@@ -56,13 +63,12 @@ def out_of_focus(page: Page, rng: np.random.Generator) -> Page:
 def defocus(page: Page, rng: np.random.Generator) -> Page:
     """Part of the picture soft, as where the sheet bends away from the glass."""
     where = smoothstep(clouds(rng, page.shape, rng.uniform(60, 250), octaves=2), -0.4, rng.uniform(0.2, 0.8))
-    soft = blur(page.image, rng.uniform(0.8, 2.2))
-    return Page(page.image + where[..., None] * (soft - page.image), page.ink)
+    return Page(covered(page.image, where, blur(page.image, rng.uniform(0.8, 2.2))), page.ink)
 
 
 def grain(page: Page, rng: np.random.Generator) -> Page:
     """Sensor noise, film grain, or the speckle of microfilm."""
-    height = np.float32(rng.uniform(0.01, 0.07))
+    height = np.float32(min(rng.uniform(0.01, 0.07), 0.6 * page.contrast()))
     kind = rng.integers(3)
     if kind == 0:
         speckle: Picture = rng.standard_normal((*page.shape, 1), dtype=np.float32)
@@ -79,5 +85,7 @@ def jpeg(page: Page, rng: np.random.Generator) -> Page:
     """Save the picture as a JPEG of low quality and read it back."""
     pixels = (page.image * 255 + np.float32(0.5)).astype(np.uint8)
     file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "JPEG", quality=int(rng.integers(18, 75)), subsampling=int(rng.integers(3)))
+    Image.fromarray(pixels).save(
+        file, "JPEG", quality=int(rng.integers(18, 75)), subsampling=int(rng.integers(3))
+    )
     return Page(np.asarray(Image.open(file)) * np.float32(1 / 255), page.ink)

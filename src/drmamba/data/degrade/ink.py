@@ -8,10 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drmamba.data.fields import Field, blur, clouds, enlarged, noise, reduced, smoothstep
+from drmamba.data.layering import covered, darkened
 from drmamba.data.page import Ink, Page, Picture
 
 BLOCK = 8  # pixels: the scale below which paper under ink is taken to be even
 LEAST = 0.05  # of the paper's brightness: what remains of the contrast of faded ink
+
+
+Colour = NDArray[np.float32]  # (3,)
 
 
 class Layers(NamedTuple):
@@ -38,13 +42,13 @@ def layers(page: Page) -> Layers:
     return Layers(paper, passed, near)
 
 
-def transmission(page: Page, parts: Layers) -> NDArray[np.float32]:
+def transmission(page: Page, parts: Layers) -> Colour:
     """(3,): the share of light that the ink of this page lets pass on average, at most 0.95."""
     some = page.ink[::2, ::2]  # every fourth pixel tells as much
     if not some.any():
         return np.full(3, 0.4, np.float32)
-    mean = parts.passed[::2, ::2][some].mean(0)
-    return np.clip(mean, 0.05, 0.95).astype(np.float32)
+    mean: Colour = parts.passed[::2, ::2][some].mean(0, dtype=np.float32)
+    return np.clip(mean, np.float32(0.05), np.float32(0.95))
 
 
 def bleed_through(page: Page, verso: Ink, rng: np.random.Generator) -> Page:
@@ -59,17 +63,17 @@ def bleed_through(page: Page, verso: Ink, rng: np.random.Generator) -> Page:
     if rng.random() < 0.5:
         patches *= 1 + np.float32(0.25) * noise(rng, page.shape, rng.uniform(2, 5))
     dark = _darkness(page) * (1 + rng.uniform(-0.05, 0.15) * np.array([-1, 0, 1]) + rng.normal(0, 0.02, 3))
-    shade = (shape * patches)[..., None] * np.clip(dark * strength, 0, 1).astype(np.float32)
-    return Page(np.clip(page.image * (1 - shade), 0, 1), page.ink)
+    return Page(darkened(page.image, shape * patches, np.clip(dark * strength, 0, 1)), page.ink)
 
 
-def _darkness(page: Page) -> NDArray[np.float32]:
+def _darkness(page: Page) -> Colour:
     """(3,): the share of light that this page's ink takes away from its paper, roughly; 0.6 without ink."""
     some, image = page.ink[::3, ::3], page.image[::3, ::3]
     if not some.any() or some.all():
         return np.full(3, 0.6, np.float32)
-    dark = 1 - image[some].mean(0) / np.maximum(image[~some].mean(0), 0.02)
-    return np.clip(dark, 0.1, 0.95).astype(np.float32)
+    under, bare = (image[where].mean(0, dtype=np.float32) for where in (some, ~some))
+    dark: Colour = 1 - under / np.maximum(bare, np.float32(0.02))
+    return np.clip(dark, np.float32(0.1), np.float32(0.95))
 
 
 def faint(page: Page, rng: np.random.Generator) -> Page:
@@ -84,7 +88,7 @@ def faint(page: Page, rng: np.random.Generator) -> Page:
     contrast = float(1 - transmission(page, parts).mean())
     most = max(0.0, 1 - LEAST / max(contrast, LEAST))
     lost = np.clip(lost, 0, most * rng.uniform(0.6, 1))
-    return Page(_with_ink(parts, 1 - lost, page.image), page.ink)
+    return Page(covered(page.image, lost * parts.near, parts.paper), page.ink)
 
 
 def recoloured(page: Page, rng: np.random.Generator) -> Page:
@@ -94,23 +98,15 @@ def recoloured(page: Page, rng: np.random.Generator) -> Page:
     tone = np.array(((0.5, 0.8, 1.2), (0.25, 1.1, 1.2), (1.2, 1.0, 0.6), (1.0, 1.0, 1.0))[rng.integers(4)])
     gain = tone / tone.mean() * rng.uniform(0.7, 1.3)
     gain = np.minimum(gain, 0.97 / dark).astype(np.float32)
-    where: Field = np.ones(page.shape, np.float32)
+    where = parts.near
     if rng.random() < 0.4:
-        where = smoothstep(clouds(rng, page.shape, 120, octaves=2), -0.3, 0.3)
-    return Page(_with_ink(parts, 1 + where[..., None] * (gain - 1), page.image), page.ink)
+        where = where * smoothstep(clouds(rng, page.shape, 120, octaves=2), -0.3, 0.3)
+    changed = np.clip(parts.paper - (parts.paper - page.image) * gain, 0, 1)
+    return Page(covered(page.image, where, changed), page.ink)
 
 
 def new_paper(page: Page, sheet: Picture, rng: np.random.Generator) -> Page:
     """Move the ink to another sheet; what stained or showed through the old one stays behind."""
     parts = layers(page)
-    kept = np.float32(rng.uniform(0.7, 1.15))
-    passed = 1 - (1 - parts.passed) * parts.near[..., None] * kept
-    return Page(np.clip(sheet * passed, 0, 1), page.ink)
-
-
-def _with_ink(parts: Layers, amount: Field | Picture, image: Picture) -> Picture:
-    """The image with its ink multiplied by amount, (H, W) or (H, W, 3); paper away from ink is untouched."""
-    if amount.ndim == 2:
-        amount = amount[..., None]
-    depth = (parts.paper - image) * parts.near[..., None]
-    return np.clip(image + depth * (1 - amount), 0, 1)
+    kept = parts.near * np.float32(rng.uniform(0.7, 1.15))
+    return Page(np.clip(covered(sheet, kept, sheet * parts.passed), 0, 1), page.ink)

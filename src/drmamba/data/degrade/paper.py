@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from drmamba.data.fields import Field, blur, clouds, noise, smoothstep
+from drmamba.data.layering import covered, darkened
 from drmamba.data.page import Page
 
 BROWNS = ((0.80, 0.62, 0.42), (0.62, 0.48, 0.36), (0.85, 0.75, 0.50), (0.55, 0.40, 0.25), (0.72, 0.68, 0.62))
@@ -32,7 +33,9 @@ def stain(page: Page, rng: np.random.Generator) -> Page:
     """Water, coffee or grease dried on the sheet, with or without the darker rim where it stopped."""
     size = min(page.shape)
     if rng.random() < 0.4:  # damp has crept in from a side
-        edge = noise(rng, page.shape, size * rng.uniform(0.5, 1)) + 0.15 * clouds(rng, page.shape, size / 6, octaves=3)
+        edge = noise(rng, page.shape, size * rng.uniform(0.5, 1)) + 0.15 * clouds(
+            rng, page.shape, size / 6, octaves=3
+        )
         distance = edge + np.float32(rng.uniform(0.5, 1.8))
     else:
         distance = _spot(rng, page.shape, rng.uniform(0.08, 0.5) * size, rng.uniform(0.05, 0.25))
@@ -43,8 +46,7 @@ def stain(page: Page, rng: np.random.Generator) -> Page:
     if rng.random() < 0.6:
         rim = np.exp(-(((distance - 1) / np.float32(rng.uniform(0.02, 0.08))) ** 2))
         inside += rim * np.float32(rng.uniform(0.2, 0.8))
-    shade = np.maximum(inside, 0)[..., None] * _browning(rng, strength)
-    return Page(np.clip(page.image * (1 - shade), 0, 1), page.ink)
+    return Page(darkened(page.image, np.maximum(inside, 0), _browning(rng, strength)), page.ink)
 
 
 def _browning(rng: np.random.Generator, strength: float) -> Field:
@@ -57,9 +59,10 @@ def foxing(page: Page, rng: np.random.Generator) -> Page:
     cell = rng.uniform(4, 14)
     swarm = smoothstep(clouds(rng, page.shape, 80, octaves=2), -0.5, 1.2)
     threshold = rng.uniform(1.1, 1.9)
-    specks = smoothstep(noise(rng, page.shape, cell) + 0.3 * noise(rng, page.shape, 3), threshold, threshold + 0.7)
-    shade = (specks * swarm)[..., None] * _browning(rng, rng.uniform(0.5, 1.2))
-    return Page(np.clip(page.image * (1 - shade), 0, 1), page.ink)
+    specks = smoothstep(
+        noise(rng, page.shape, cell) + 0.3 * noise(rng, page.shape, 3), threshold, threshold + 0.7
+    )
+    return Page(darkened(page.image, specks * swarm, _browning(rng, rng.uniform(0.5, 1.2))), page.ink)
 
 
 def blots(page: Page, rng: np.random.Generator) -> Page:
@@ -71,8 +74,7 @@ def blots(page: Page, rng: np.random.Generator) -> Page:
         inside = 1 - smoothstep(distance, 1 - soft, 1 + soft)
         inside *= 1 - np.float32(rng.uniform(0, 0.3)) * np.abs(noise(rng, page.shape, 8))
         tone = 1 + rng.uniform(-0.05, 0.2) * np.array([-1, 0, 1])  # black to brown
-        dark = (rng.uniform(0.25, 0.8) * tone).astype(np.float32)
-        image = image * (1 - np.clip(inside, 0, 1)[..., None] * np.minimum(dark, 1))
+        image = darkened(image, np.clip(inside, 0, 1), np.minimum(rng.uniform(0.25, 0.8) * tone, 1))
     return Page(image, page.ink)
 
 
@@ -92,7 +94,7 @@ def folds(page: Page, rng: np.random.Generator) -> Page:
         shade += np.float32(height) * (valley - np.float32(rng.uniform(0, 0.7)) * ridge)
         if rng.random() < 0.4:  # the sheet lies at another angle on one side of the crease
             shade += np.float32(rng.uniform(0.02, 0.12)) * smoothstep(t, -3, 3)
-    return Page(np.clip(page.image * (1 - shade[..., None]), 0, 1), page.ink)
+    return Page(darkened(page.image, shade, (1, 1, 1)), page.ink)
 
 
 def rulings(page: Page, rng: np.random.Generator) -> Page:
@@ -104,15 +106,15 @@ def rulings(page: Page, rng: np.random.Generator) -> Page:
 
     def lines(along: Field) -> Field:
         gap = np.abs((along + np.float32(rng.uniform(0, pitch))) % np.float32(pitch) - np.float32(pitch / 2))
-        return np.clip(half + np.float32(0.5) - gap, 0, 1)
+        line: Field = np.clip(half + np.float32(0.5) - gap, 0, 1)
+        return line
 
     drawing = lines(y + x * tilt)
     if rng.random() < 0.4:  # squared paper
         drawing = np.maximum(drawing, lines(x - y * tilt))
     drawing *= np.clip(0.8 + np.float32(0.3) * noise(rng, page.shape, 30), 0, 1)
     tint = np.array(((0.9, 0.6, 0.3), (0.5, 0.5, 0.5), (0.2, 0.8, 0.8), (0.4, 0.6, 0.9))[rng.integers(4)])
-    shade = drawing[..., None] * (tint * rng.uniform(0.08, 0.4)).astype(np.float32)
-    return Page(page.image * (1 - shade), page.ink)
+    return Page(darkened(page.image, drawing, tint * rng.uniform(0.08, 0.4)), page.ink)
 
 
 def margin(page: Page, rng: np.random.Generator) -> Page:
@@ -120,15 +122,15 @@ def margin(page: Page, rng: np.random.Generator) -> Page:
     side = int(rng.integers(4))
     turned_image, turned_ink = np.rot90(page.image, side), np.rot90(page.ink, side)
     y, x = _grid((turned_ink.shape[0], turned_ink.shape[1]))
-    edge = np.float32(rng.uniform(0.02, 0.2) * turned_ink.shape[0])
-    edge = edge + np.float32(rng.normal(0, 0.04)) * x + 2 * noise(rng, (1, x.shape[1]), rng.uniform(20, 200))
+    start = np.float32(rng.uniform(0.02, 0.2) * turned_ink.shape[0])
+    edge = start + np.float32(rng.normal(0, 0.04)) * x + 2 * noise(rng, (1, x.shape[1]), rng.uniform(20, 200))
     away = y - edge  # pixels inside the page
-    beyond = smoothstep(-away, -0.7, 0.7)[..., None]
+    beyond = smoothstep(-away, -0.7, 0.7)
     shadow = np.exp(-np.maximum(away, 0) / np.float32(rng.uniform(2, 0.25 * min(page.shape))))
-    image = turned_image * (1 - np.float32(rng.uniform(0.1, 0.8)) * shadow[..., None])
+    image = darkened(turned_image, shadow, np.full(3, rng.uniform(0.1, 0.8)))
     shade = rng.choice((rng.uniform(0.0, 0.15), rng.uniform(0.3, 0.7), rng.uniform(0.8, 1)))
     colour = np.clip(shade * rng.normal(1, 0.06, 3), 0, 1).astype(np.float32)
-    image = image * (1 - beyond) + beyond * colour
+    image = covered(image, beyond, colour)
     ink = turned_ink & (away > 0)
     return Page(np.ascontiguousarray(np.rot90(image, -side)), np.ascontiguousarray(np.rot90(ink, -side)))
 
@@ -147,11 +149,12 @@ def holes(page: Page, rng: np.random.Generator) -> Page:
         distance = _spot(rng, shape, rng.uniform(0.03, 0.22) * size, rng.uniform(0.2, 0.5))
     open_ = 1 - smoothstep(distance, 0.94, 1.06)
     rim = 1 - smoothstep(distance, 0.95, rng.uniform(1.1, 1.4))
-    ground = np.array(((0.97, 0.97, 0.97), (0.66, 0.72, 0.73), (0.08, 0.08, 0.08), (0.5, 0.5, 0.5))[rng.integers(4)])
+    ground = np.array(
+        ((0.97, 0.97, 0.97), (0.66, 0.72, 0.73), (0.08, 0.08, 0.08), (0.5, 0.5, 0.5))[rng.integers(4)]
+    )
     colour = np.clip(ground * rng.normal(1, 0.015, 3), 0, 1).astype(np.float32)
-    image = page.image * (1 - np.float32(rng.uniform(0, 0.4)) * rim[..., None])
-    image = image * (1 - open_[..., None]) + open_[..., None] * colour
-    return Page(image, page.ink & (open_ < 0.5))
+    image = darkened(page.image, rim, np.full(3, rng.uniform(0, 0.4)))
+    return Page(covered(image, open_, colour), page.ink & (open_ < 0.5))
 
 
 def erased(page: Page, rng: np.random.Generator) -> Page:
@@ -160,9 +163,9 @@ def erased(page: Page, rng: np.random.Generator) -> Page:
     top, left = int(rng.integers(page.shape[0] - height + 1)), int(rng.integers(page.shape[1] - width + 1))
     inside = np.zeros(page.shape, np.float32)
     inside[top : top + height, left : left + width] = 1
-    soft = blur(inside, rng.uniform(0.5, 3))[..., None]
+    soft = blur(inside, rng.uniform(0.5, 3))
     bright = page.image[::4, ::4].reshape(-1, 3)
     paper = bright[bright.sum(1) >= np.median(bright.sum(1))].mean(0)
     grain = noise(rng, page.shape, 2)[..., None] * np.float32(rng.uniform(0, 0.03))
     fill = np.clip(paper * np.float32(rng.uniform(0.8, 1.1)) + grain, 0, 1)
-    return Page(page.image * (1 - soft) + soft * fill, page.ink & (soft[..., 0] < 0.5))
+    return Page(covered(page.image, soft, fill), page.ink & (soft < 0.5))

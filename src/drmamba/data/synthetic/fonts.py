@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,8 @@ FEWEST = 20  # words that a font must be able to set
 BUILT_IN = ""  # stands for the font inside Pillow
 # By file name: fonts of signs, and fonts that look written.
 _SIGNS = re.compile(
-    r"symbol|emoji|dingbat|math|music|icon|d050000l|braille|barcode|musix|fallback|lastresort|keyboard", re.IGNORECASE
+    r"symbol|emoji|dingbat|math|music|icon|d050000l|braille|barcode|musix|fallback|lastresort|keyboard",
+    re.IGNORECASE,
 )
 _WRITTEN = re.compile(
     r"script|hand|z003|chancery|dancing|kristi|breip|kaushan|femke|ecolier|joscelyn|bwht|havana|isabella|gazis"
@@ -48,17 +49,17 @@ class Fonts:
         if script in SHAPED and not self.shaped:
             return None
         files: Sequence[str] = self.written if written else self.printed
-        for place in rng.permutation(len(files)):
-            if len(settable(files[place], script)) >= FEWEST:
-                return files[place]
-        return None
+        order = (files[int(place)] for place in rng.permutation(len(files)))
+        return next((file for file in order if len(settable(file, script)) >= FEWEST), None)
 
 
 def system_folders() -> list[Path]:
     """Where this system keeps fonts, and the DejaVu fonts that come with matplotlib."""
     home = Path.home()
     folders = [home / ".fonts", Path(os.environ.get("XDG_DATA_HOME", home / ".local/share")) / "fonts"]
-    folders += [Path(d) / "fonts" for d in os.environ.get("XDG_DATA_DIRS", "/usr/local/share:/usr/share").split(":")]
+    folders += [
+        Path(d) / "fonts" for d in os.environ.get("XDG_DATA_DIRS", "/usr/local/share:/usr/share").split(":")
+    ]
     if sys.platform == "darwin":
         folders += [home / "Library/Fonts", Path("/Library/Fonts"), Path("/System/Library/Fonts")]
     if sys.platform == "win32":
@@ -96,7 +97,7 @@ def loaded(file: str, size: int, shaped: bool = False) -> Font:
     return ImageFont.truetype(file, size, layout_engine=layout)
 
 
-@lru_cache(maxsize=None)
+@cache
 def settable(file: str, script: Script) -> tuple[str, ...]:
     """The words of a script whose characters the font has all; none for a file that does not open."""
     try:

@@ -26,7 +26,11 @@ def rules(rng: np.random.Generator, shape: tuple[int, int], stroke: float) -> Fi
         for _ in range(int(rng.integers(1, 4))):
             lean = rng.normal(0, 0.01)
             if rng.random() < 0.6:
-                y, x0, x1 = rng.uniform(0, height), rng.uniform(-0.3, 0.4) * width, rng.uniform(0.6, 1.3) * width
+                y, x0, x1 = (
+                    rng.uniform(0, height),
+                    rng.uniform(-0.3, 0.4) * width,
+                    rng.uniform(0.6, 1.3) * width,
+                )
                 lines.append((x0, y, x1, y + lean * width))
             else:
                 x = rng.uniform(0, width)
@@ -38,7 +42,9 @@ def rules(rng: np.random.Generator, shape: tuple[int, int], stroke: float) -> Fi
     return page
 
 
-def initial(rng: np.random.Generator, shape: tuple[int, int], file: str, size: int) -> tuple[Field, tuple[slice, slice]]:
+def initial(
+    rng: np.random.Generator, shape: tuple[int, int], file: str, size: int
+) -> tuple[Field, tuple[slice, slice]]:
     """One large letter and the box it takes up, to be cleared of other text."""
     letter = settable(file, "latin")[rng.integers(20)][0].upper()
     font = loaded(file, size)
@@ -59,7 +65,9 @@ def round_stamp(rng: np.random.Generator, shape: tuple[int, int], file: str) -> 
     draw = ImageDraw.Draw(canvas)
     middle = side / 2
     for ring, width in ((radius, rng.uniform(1.5, 3.5)), (radius * rng.uniform(0.6, 0.8), rng.uniform(1, 2))):
-        draw.ellipse((middle - ring, middle - ring, middle + ring, middle + ring), outline=255, width=round(width))
+        draw.ellipse(
+            (middle - ring, middle - ring, middle + ring, middle + ring), outline=255, width=round(width)
+        )
     vocabulary = settable(file, "latin")
     word = vocabulary[rng.integers(len(vocabulary))][:9].upper()
     font = loaded(file, max(8, round(1.5 * radius / max(4, len(word)))))

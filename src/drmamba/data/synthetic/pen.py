@@ -8,26 +8,27 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter1d
 
 from drmamba.data.fields import Field
 
 Points = NDArray[np.float64]  # (n, 2): x to the right, y upwards, in units of the x-height
 
-# Movements of a pen from the baseline back to it: what letters are made of.
-MOTIFS: tuple[tuple[tuple[float, float], ...], ...] = (
-    ((0.0, 0.1), (0.25, 0.6), (0.4, 1.0), (0.4, 0.5), (0.45, 0.1), (0.6, 0.0), (0.8, 0.3)),  # i
-    ((0.0, 0.3), (0.15, 1.0), (0.17, 0.5), (0.15, 0.0), (0.3, 0.7), (0.5, 1.0), (0.63, 0.8), (0.63, 0.3), (0.75, 0.0), (0.95, 0.3)),  # n
-    ((0.1, 0.5), (0.5, 1.0), (0.25, 0.95), (0.1, 0.5), (0.2, 0.05), (0.42, 0.1), (0.58, 0.5), (0.6, 1.0), (0.6, 0.4), (0.7, 0.0), (0.95, 0.3)),  # a
-    ((0.0, 0.3), (0.35, 0.55), (0.45, 0.85), (0.3, 1.0), (0.12, 0.6), (0.2, 0.1), (0.45, 0.0), (0.75, 0.35)),  # e
-    ((0.0, 0.3), (0.35, 1.2), (0.55, 2.0), (0.42, 2.3), (0.28, 1.7), (0.22, 0.6), (0.35, 0.0), (0.65, 0.3)),  # l
-    ((0.1, 0.6), (0.45, 1.0), (0.2, 0.9), (0.12, 0.4), (0.3, 0.1), (0.5, 0.6), (0.52, 0.9), (0.5, -0.2), (0.4, -1.0), (0.2, -1.1), (0.2, -0.6), (0.85, 0.3)),  # g
-    ((0.0, 0.2), (0.35, 1.05), (0.36, 0.7), (0.5, 0.35), (0.4, 0.0), (0.2, 0.1), (0.45, 0.0), (0.75, 0.3)),  # s
-    ((0.0, 0.3), (0.4, 1.4), (0.7, 2.2), (0.55, 2.35), (0.4, 1.6), (0.25, -0.3), (0.1, -1.1), (0.0, -0.9), (0.3, -0.1), (0.7, 0.3)),  # f
-    ((0.0, 0.3), (0.3, 1.0), (0.28, 0.4), (0.35, 0.0), (0.55, 0.2), (0.68, 1.0), (0.67, 0.4), (0.75, 0.0), (0.95, 0.3)),  # u
-    ((0.1, 0.9), (0.5, 1.0), (0.2, 0.95), (0.08, 0.5), (0.2, 0.05), (0.5, 0.1), (0.65, 0.55), (0.5, 0.95), (0.4, 0.8), (0.9, 0.7)),  # o
-    ((0.0, 0.3), (0.3, 1.3), (0.35, 1.7), (0.3, 0.7), (0.35, 0.05), (0.55, 0.05), (0.75, 0.35)),  # t
-    ((0.0, 0.2), (0.2, 1.0), (0.3, 1.05), (0.55, 0.95), (0.5, 0.5), (0.55, 0.1), (0.8, 0.25)),  # r
-)  # fmt: skip
+# Movements of a pen from the baseline back to it, x and y in turn: what letters are made of.
+MOTIFS: dict[str, str] = {
+    "i": "0 0.1  0.25 0.6  0.4 1  0.4 0.5  0.45 0.1  0.6 0  0.8 0.3",
+    "n": "0 0.3  0.15 1  0.17 0.5  0.15 0  0.3 0.7  0.5 1  0.63 0.8  0.63 0.3  0.75 0  0.95 0.3",
+    "a": "0.1 0.5  0.5 1  0.25 0.95  0.1 0.5  0.2 0.05  0.42 0.1  0.58 0.5  0.6 1  0.6 0.4  0.7 0  0.95 0.3",
+    "e": "0 0.3  0.35 0.55  0.45 0.85  0.3 1  0.12 0.6  0.2 0.1  0.45 0  0.75 0.35",
+    "l": "0 0.3  0.35 1.2  0.55 2  0.42 2.3  0.28 1.7  0.22 0.6  0.35 0  0.65 0.3",
+    "g": "0.1 0.6  0.45 1  0.2 0.9  0.12 0.4  0.3 0.1  0.5 0.6  .52 .9  .5 -.2  .4 -1  0.2 -1.1  0.2 -0.6  0.85 0.3",
+    "s": "0 0.2  0.35 1.05  0.36 0.7  0.5 0.35  0.4 0  0.2 0.1  0.45 0  0.75 0.3",
+    "f": "0 0.3  0.4 1.4  0.7 2.2  0.55 2.35  0.4 1.6  0.25 -0.3  0.1 -1.1  0 -0.9  0.3 -0.1  0.7 0.3",
+    "u": "0 0.3  0.3 1  0.28 0.4  0.35 0  0.55 0.2  0.68 1  0.67 0.4  0.75 0  0.95 0.3",
+    "o": "0.1 0.9  0.5 1  0.2 0.95  0.08 0.5  0.2 0.05  0.5 0.1  0.65 0.55  0.5 0.95  0.4 0.8  0.9 0.7",
+    "t": "0 0.3  0.3 1.3  0.35 1.7  0.3 0.7  0.35 0.05  0.55 0.05  0.75 0.35",
+    "r": "0 0.2  0.2 1  0.3 1.05  0.55 0.95  0.5 0.5  0.55 0.1  0.8 0.25",
+}
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,9 @@ class Hand:
 def hand(rng: np.random.Generator, x_height: float) -> Hand:
     """Make up a writer: an alphabet of altered motifs, a slant and a pen."""
     alphabet = []
+    motifs = [np.array(text.split(), np.float64).reshape(-1, 2) for text in MOTIFS.values()]
     for _ in range(int(rng.integers(14, 22))):
-        points = np.array(MOTIFS[rng.integers(len(MOTIFS))])
+        points = motifs[rng.integers(len(motifs))].copy()
         inner = points[1:-1]
         inner += rng.normal(0, 0.07, inner.shape)
         points[:, 0] *= rng.uniform(0.8, 1.2)
@@ -67,34 +69,37 @@ def hand(rng: np.random.Generator, x_height: float) -> Hand:
 
 
 def written(writer: Hand, rng: np.random.Generator, shape: tuple[int, int]) -> Field:
-    """Lines of writing that fill (H, W): the share of each pixel that ink covers, and no blank start."""
-    page = np.zeros(shape, np.float32)
+    """Lines of writing that fill (H, W): the share of each pixel that ink covers."""
+    strokes: list[Points] = []
     step = writer.x_height * writer.line
     baseline = rng.uniform(0, step)
     tilt = rng.normal(0, 0.015)
     while baseline < shape[0] + 1.5 * writer.x_height:
         left = -rng.uniform(0, 4) * writer.x_height if rng.random() < 0.85 else rng.uniform(0, 0.5) * shape[1]
         right = shape[1] if rng.random() < 0.85 else rng.uniform(0.3, 1) * shape[1]
-        _line(page, writer, rng, (left, right), baseline + rng.normal(0, 0.1) * writer.x_height, tilt)
+        strokes += _line(writer, rng, (left, right), baseline + rng.normal(0, 0.1) * writer.x_height, tilt)
         baseline += step * rng.uniform(0.9, 1.1)
+    page = np.zeros(shape, np.float32)
+    if strokes:
+        _draw(page, strokes, writer)
     return page
 
 
 def _line(
-    page: Field, writer: Hand, rng: np.random.Generator, span: tuple[float, float], baseline: float, tilt: float
-) -> None:
-    """Write words from left to right."""
+    writer: Hand, rng: np.random.Generator, span: tuple[float, float], baseline: float, tilt: float
+) -> list[Points]:
+    """The strokes of words from left to right, in pixels, y downwards."""
+    placed = []
     x = span[0] / writer.x_height
-    end = span[1] / writer.x_height
-    while x < end:
+    while x < span[1] / writer.x_height:
         strokes, width = _word(writer, rng)
         wave = rng.normal(0, 0.08)
         for points in strokes:
-            across = x + points[:, 0] + writer.slant * points[:, 1]
-            placed = np.stack([across, points[:, 1] + wave], 1) * writer.x_height
-            placed[:, 1] = baseline + tilt * placed[:, 0] - placed[:, 1]
-            _draw(page, placed, writer, rng)
+            across = (x + points[:, 0] + writer.slant * points[:, 1]) * writer.x_height
+            down = baseline + tilt * across - (points[:, 1] + wave) * writer.x_height
+            placed.append(np.stack([across, down], 1))
         x += width + rng.uniform(0.5, 1.3)
+    return placed
 
 
 def _word(writer: Hand, rng: np.random.Generator) -> tuple[list[Points], float]:
@@ -113,7 +118,7 @@ def _word(writer: Hand, rng: np.random.Generator) -> tuple[list[Points], float]:
             strokes.append(np.array([(x + 0.4, 1.5), (x + 0.43, 1.55), (x + 0.46, 1.6)]))
         elif lot < 0.5 and 1.5 < top < 2:  # a cross-stroke
             strokes.append(np.array([(x, 1.25), (x + 0.35, 1.3), (x + 0.8, 1.32)]))
-        run.append(letter + (x, 0))
+        run.append(letter + np.array((x, 0)))
         x += letter_width * writer.spacing
         if rng.random() < 0.12:  # the pen is lifted
             strokes.append(np.concatenate(run))
@@ -125,10 +130,10 @@ def _word(writer: Hand, rng: np.random.Generator) -> tuple[list[Points], float]:
     return strokes, x
 
 
-def _draw(page: Field, points: Points, writer: Hand, rng: np.random.Generator) -> None:
-    """Draw one stroke through the points (in pixels, y downwards)."""
+def _draw(page: Field, strokes: list[Points], writer: Hand) -> None:
+    """Draw strokes with the writer's pen, all at once: one after the other would cost several times more."""
     steps = max(4, math.ceil(0.3 * writer.x_height))  # pieces of one to two pixels
-    path = curve(points, steps)
+    path, drawn = curves(strokes, steps)
     run = np.gradient(path, axis=0)
     length = np.maximum(np.hypot(run[:, 0], run[:, 1]), 1e-9)
     if writer.nib is None:
@@ -136,28 +141,36 @@ def _draw(page: Field, points: Points, writer: Hand, rng: np.random.Generator) -
     else:
         press = np.abs(run[:, 0] * math.sin(writer.nib) + run[:, 1] * math.cos(writer.nib)) / length
     # Pressure lags behind the movement, which also rounds off the change from thin to thick.
-    lag = np.ones(max(1, steps // 2)) / max(1, steps // 2)
-    press = np.convolve(np.pad(press, len(lag), mode="edge"), lag, mode="same")[len(lag) : -len(lag)]
+    press = uniform_filter1d(press, max(1, steps // 2), mode="nearest")
     thin, broad = writer.widths
-    radius = 0.5 * (thin + (broad - thin) * press) * rng.uniform(0.9, 1.1)
-    stamp(page, path, radius)
+    radius = 0.5 * (thin + (broad - thin) * press)
+    stamp(page, path, np.where(drawn, radius, 0.0))
 
 
-def curve(points: Points, steps: int) -> Points:
-    """A smooth line through the points (Catmull-Rom), `steps` samples between each two."""
-    ends = np.concatenate([points[:1], points, points[-1:]])
+def curves(strokes: list[Points], steps: int) -> tuple[Points, NDArray[np.bool_]]:
+    """Smooth lines (Catmull-Rom) through the points of each stroke, `steps` samples from one to the next.
+
+    They come in one array; the second one is False where the pen is in the air until the next sample.
+    """
+    doubled = np.concatenate([p for s in strokes for p in (s[:1], s, s[-1:])])
     t = (np.arange(steps) / steps)[None, :, None]
-    a, b, c, d = (ends[k : len(ends) - 3 + k, None, :] for k in range(4))
+    a, b, c, d = (doubled[k : len(doubled) - 3 + k, None, :] for k in range(4))
     path = 0.5 * (2 * b + (c - a) * t + (2 * a - 5 * b + 4 * c - d) * t**2 + (3 * b - a - 3 * c + d) * t**3)
-    return np.concatenate([path.reshape(-1, 2), points[-1:]])
+    pieces = np.ones(len(doubled) - 3, np.bool_)
+    ends = np.cumsum([len(s) + 2 for s in strokes])[:-1]
+    for back in (3, 2, 1):  # windows that reach into the next stroke
+        pieces[ends - back] = False
+    return path.reshape(-1, 2), np.repeat(pieces, steps)
 
 
 @numba.njit(cache=True, nogil=True)
 def stamp(page: Field, path: Points, radius: NDArray[np.float64]) -> None:  # pragma: no cover - compiled
-    """Draw a path of varying radius; a pixel keeps the largest share that any piece of it covers."""
+    """Draw a path of varying radius, none where it is 0; a pixel keeps the largest share covered of it."""
     height, width = page.shape
     for k in range(len(path) - 1):
-        x, y, r = path[k, 0], path[k, 1], 0.5 * (radius[k] + radius[k + 1])
+        if radius[k] <= 0:
+            continue
+        x, y, r = path[k, 0], path[k, 1], radius[k]
         dx, dy = path[k + 1, 0] - x, path[k + 1, 1] - y
         square = max(dx * dx + dy * dy, 1e-12)
         top, bottom = min(y, y + dy) - r - 1, max(y, y + dy) + r + 2

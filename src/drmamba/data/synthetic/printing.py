@@ -18,7 +18,13 @@ RIGHT_TO_LEFT = frozenset({"hebrew", "arabic"})
 
 
 def typeset(
-    rng: np.random.Generator, shape: tuple[int, int], file: str, script: Script, size: int, *, capitals: bool = False
+    rng: np.random.Generator,
+    shape: tuple[int, int],
+    file: str,
+    script: Script,
+    size: int,
+    *,
+    capitals: bool = False,
 ) -> Field:
     """Lines of words in one font: the share of each pixel that ink covers.
 

@@ -7,11 +7,13 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from drmamba.config import SyntheticConfig
 from drmamba.data.degrade import degrade, holes
 from drmamba.data.fields import Field, blur, clouds, noise
 from drmamba.data.geometry import hardened
+from drmamba.data.layering import darkened
 from drmamba.data.page import Ink, Page, Picture
 from drmamba.data.papers import Papers, papyrus
 from drmamba.data.synthetic.fonts import Fonts
@@ -66,9 +68,11 @@ class Synthesizer:
         return page
 
     def verso(self, rng: np.random.Generator, shape: tuple[int, int]) -> Ink:
-        """The ink of a page of its own."""
-        world = WORLDS[int(rng.integers(3))]
-        return self._text(rng, shape, world) > 0.5
+        """The ink of a page of its own, drawn at half size: it is going to be blurred."""
+        half = (shape[0] + 1) // 2, (shape[1] + 1) // 2
+        text = self._text(rng, half, WORLDS[int(rng.integers(3))], scale=0.5)
+        large = Image.fromarray((text * 255).astype(np.uint8)).resize((2 * half[1], 2 * half[0]))
+        return np.asarray(large)[: shape[0], : shape[1]] >= 128
 
     def sheet(self, rng: np.random.Generator, shape: tuple[int, int]) -> Picture:
         """A blank sheet."""
@@ -92,19 +96,23 @@ class Synthesizer:
             extras.append(Layer(round_stamp(rng, shape, file), colour.astype(np.float32)))
         return [Layer(text, dark), *extras]
 
-    def _text(self, rng: np.random.Generator, shape: tuple[int, int], world: World) -> Field:
+    def _text(
+        self, rng: np.random.Generator, shape: tuple[int, int], world: World, *, scale: float = 1
+    ) -> Field:
         """The running text of a world."""
         if world == "pen":
-            text = written(hand(rng, float(np.exp(rng.uniform(np.log(9), np.log(34))))), rng, shape)
-            return worn(text, rng, rng.uniform(0, 0.4))
+            text = written(hand(rng, float(np.exp(rng.uniform(np.log(9), np.log(34)))) * scale), rng, shape)
+            return worn(text, rng, rng.uniform(0, 0.4) if scale == 1 else 0)
         script: Script = "greek" if world == "papyrus" else "latin"
         if world != "papyrus" and rng.random() < self.config.other_scripts:
             script = SCRIPTS[int(rng.integers(1, len(SCRIPTS)))]
         file = self.fonts.pick(rng, script, written=world == "script") or self.fonts.pick(rng, script)
         if file is None:
             script, file = "latin", self.fonts.pick(rng, "latin", written=world == "script") or ""
-        size = int(np.exp(rng.uniform(np.log(16), np.log(64))))
+        size = int(np.exp(rng.uniform(np.log(16), np.log(64))) * scale)
         text = typeset(rng, shape, file, script, size, capitals=world == "papyrus")
+        if scale < 1:
+            return text
         if rng.random() < 0.35:
             text = tilted(text, rng, 1.5)
         most = 1.4 if world == "papyrus" else 0.9
@@ -126,5 +134,5 @@ def inked(sheet: Picture, layers: list[Layer], rng: np.random.Generator) -> Page
         depth = blur(layer.coverage, rng.uniform(0.3, 0.9)) if rng.random() < 0.7 else layer.coverage
         uneven = 1 + np.float32(rng.uniform(0, 0.25)) * clouds(rng, truth.shape, 30, octaves=2)
         uneven += np.float32(rng.uniform(0, 0.12)) * noise(rng, truth.shape, 3)
-        image = image * (1 - np.clip(depth * np.minimum(uneven, 1.15), 0, 1)[..., None] * layer.dark)
-    return Page(np.clip(image, 0, 1), ink)
+        image = darkened(image, np.clip(depth * np.minimum(uneven, 1.15), 0, 1), layer.dark)
+    return Page(image, ink)

@@ -56,4 +56,3 @@ SHAPED: frozenset[Script] = frozenset({"hebrew", "arabic", "devanagari"})  # nee
 def words(script: Script) -> tuple[str, ...]:
     """The words of a script's passages, in order."""
     return tuple(TEXTS[script].split())
-
