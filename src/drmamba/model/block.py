@@ -59,7 +59,7 @@ class DualRouteBlock(nn.Module):
         self, u: Tensor, *, suppress: float | Tensor = 1.0, maps: bool = False
     ) -> tuple[Tensor, Maps | None]:
         """U_2 (B, C, h, w) to the same shape, and the maps if asked for. `suppress` scales beta."""
-        batch, _, height, width = u.shape
+        height, width = u.shape[-2:]
         tokens = u.permute(0, 2, 3, 1)  # (B, h, w, C), a view where memory is channels-last
         z = self.project(self.norm(tokens)).permute(0, 3, 1, 2)
         z = F.silu(self.local(z)).permute(0, 2, 3, 1).flatten(1, 2)  # Eq. (5): (B, T, d)
@@ -68,11 +68,21 @@ class DualRouteBlock(nn.Module):
         beta = (gates[3].sigmoid() if self.has_beta else torch.full_like(s, FIXED_BETA)) * suppress
         orders = scan_orders(self.config.directions, height, width)
         O_DR, D, B = self._routes(s, g, delta, beta, orders, maps)
-        out = self.out(self.out_norm(O_DR)).view(batch, height, width, -1).permute(0, 3, 1, 2)
+        out = self._output(u, O_DR)
         if not maps:
-            return u + out, None
+            return out, None
         grid = (_as_map(x, height, width) for x in (D, B, beta))
-        return u + out, Maps(*grid)
+        return out, Maps(*grid)
+
+    def fuse(self, u: Tensor, maps: Maps, suppress: float | Tensor = 1.0) -> Tensor:
+        """The block's output from maps that `forward` gave at suppress = 1: what another knob would give."""
+        D, B, beta = (x.flatten(2).transpose(1, 2) for x in maps)
+        return self._output(u, self._fused(D, B, beta * suppress))
+
+    def _output(self, u: Tensor, O_DR: Tensor) -> Tensor:
+        batch, _, height, width = u.shape
+        out: Tensor = self.out(self.out_norm(O_DR)).view(batch, height, width, -1).permute(0, 3, 1, 2)
+        return u + out
 
     def _routes(
         self, s: Tensor, g: Tensor, delta: Tensor, beta: Tensor, orders: Tensor, maps: bool
@@ -87,11 +97,17 @@ class DualRouteBlock(nn.Module):
             return O_DR, s.new_empty(0), s.new_empty(0)
         D = self._sum_scans(torch.exp(-delta * A_D), g * s, orders)  # Eqs. (8), (9)
         B = self._sum_scans(torch.exp(-delta * A_B), g * (1 - s), orders)  # Eqs. (8), (10)
+        return self._fused(D, B, beta), D, B
+
+    def _fused(self, D: Tensor, B: Tensor, beta: Tensor) -> Tensor:
+        if self.config.routes == "single":
+            return D
         if self.config.fusion == "subtract":
-            return D - beta * B, D, B  # Eq. (11)
+            return D - beta * B  # Eq. (11)
         if self.config.fusion == "add":
-            return D + B, D, B
-        return self.join(torch.cat([D, B], -1)), D, B
+            return D + B
+        joined: Tensor = self.join(torch.cat([D, B], -1))
+        return joined
 
     def _sum_scans(self, a: Tensor, b: Tensor, orders: Tensor) -> Tensor:
         return torch.stack([linear_scan(a, b, order, backend=self.backend) for order in orders]).sum(

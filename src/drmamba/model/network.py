@@ -26,6 +26,15 @@ class Output(NamedTuple):
     maps: Maps | None  # D, B and beta, if asked for
 
 
+class Routes(NamedTuple):
+    """All that the fusion needs: with it, another `suppress` costs only what comes after the scans."""
+
+    page: Tensor  # padded, (B, 3, H', W')
+    u: Tensor  # U_2, the block's input
+    maps: Maps  # at suppress = 1
+    size: tuple[int, int]  # H, W
+
+
 class DRMamba(nn.Module):
     """The whole network, from one config.
 
@@ -55,13 +64,36 @@ class DRMamba(nn.Module):
 
         `suppress` scales the gate beta: 0 takes no background away, 1 is the model's own choice.
         """
-        if image.ndim != 4 or image.shape[1] != 3 or 0 in image.shape:
-            raise InputError(f"the network takes (batch, 3, height, width), got {tuple(image.shape)}")
-        if not image.is_floating_point():
-            raise InputError(f"the network takes floating point in [0, 1], got {image.dtype}")
         height, width = image.shape[-2:]
-        page = F.pad(image, (0, -width % STRIDE, 0, -height % STRIDE), mode="replicate")
-        features = self.encoder((page - self.mean) / self.std)  # Eq. (1)
-        o, seen = self.block(self.decoder(features), suppress=suppress, maps=maps)  # Eqs. (2)-(12)
+        page = _padded(image)
+        o, seen = self.block(self._decoded(page), suppress=suppress, maps=maps)  # Eqs. (5)-(12)
         logits = self.reconstruction(o, page)  # Eqs. (13)-(16)
         return Output(logits[:, :height, :width], self.auxiliary(o)[:, 0], seen)
+
+    def routes(self, image: Tensor) -> Routes:
+        """The forward pass as far as the maps; `fuse` goes on from there, as often as one likes."""
+        page = _padded(image)
+        u = self._decoded(page)
+        _, maps = self.block(u, maps=True)
+        return Routes(page, u, maps, (image.shape[-2], image.shape[-1]))
+
+    def fuse(self, routes: Routes, suppress: float | Tensor = 1.0) -> Tensor:
+        """Logits (B, H, W) from kept routes: those of `forward` with this `suppress`."""
+        height, width = routes.size
+        o = self.block.fuse(routes.u, routes.maps, suppress)
+        logits: Tensor = self.reconstruction(o, routes.page)
+        return logits[:, :height, :width]
+
+    def _decoded(self, page: Tensor) -> Tensor:
+        features = self.encoder((page - self.mean) / self.std)  # Eq. (1)
+        u: Tensor = self.decoder(features)  # Eqs. (2)-(4)
+        return u
+
+
+def _padded(image: Tensor) -> Tensor:
+    if image.ndim != 4 or image.shape[1] != 3 or 0 in image.shape:
+        raise InputError(f"the network takes (batch, 3, height, width), got {tuple(image.shape)}")
+    if not image.is_floating_point():
+        raise InputError(f"the network takes floating point in [0, 1], got {image.dtype}")
+    height, width = image.shape[-2:]
+    return F.pad(image, (0, -width % STRIDE, 0, -height % STRIDE), mode="replicate")
