@@ -39,12 +39,8 @@ class Reader:
             raise ImageError(f"cannot read {path}: {error.strerror or error}") from error
         if size == 0:
             raise ImageError(f"{path} is empty")
-        request = {
-            "do": "open",
-            "path": str(path),
-            "max_pixels": self.config.max_pixels,
-            "dpi": self.config.dpi,
-        }
+        request = {"do": "open", "path": str(path), "memory": int(self.memory * AT_ONCE)}
+        request |= self.config.to_dict()
         answer, _ = self.ask(path, request, PATIENCE + size / SLOWEST_DISK)
         return IsolatedFile(self, path, int(answer["pages"]), size)
 

@@ -1,0 +1,110 @@
+"""Peak resident memory of `drmamba binarize` on a large page, all its processes together.
+
+    python benchmarks/memory.py                        # 100 megapixels as TIFF, PNG and JPEG, under 1.5 GB
+    python benchmarks/memory.py --side 30000 --kinds tif --sparse
+
+The page is made here: text-like strokes on shaded paper. `--sparse` leaves most of it white, which changes the
+time and not the memory. Linux only: memory is read from /proc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+
+def make_page(side: int, *, sparse: bool, grey: bool) -> Image.Image:
+    """A square page of noisy paper with rows of short strokes."""
+    rng = np.random.default_rng(0)
+    tile = np.clip(rng.normal(215, 6, (1024, 1024, 3)), 0, 255).astype(np.uint8)
+    for y in range(40, 1000, 48):
+        for x in range(30, 990, 22):
+            tile[y : y + rng.integers(8, 30), x : x + rng.integers(3, 7)] = rng.integers(20, 90)
+    if grey:
+        tile = tile[:, :, 0]
+    page = Image.new("L" if grey else "RGB", (side, side), "white")
+    stamp = Image.fromarray(tile)
+    for top in range(0, side, 1024 * (4 if sparse else 1)):
+        for left in range(0, side, 1024 * (4 if sparse else 1)):
+            page.paste(stamp, (left, top))
+    return page
+
+
+def tree(pid: int) -> list[int]:
+    """A process and everything it started."""
+    found = [pid]
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            found += tree(int(child))
+    return found
+
+
+def resident(pid: int) -> tuple[int, int]:
+    """(RSS summed, PSS summed) in bytes: PSS counts what processes share once."""
+    rss = pss = 0
+    for one in tree(pid):
+        for line in Path(f"/proc/{one}/smaps_rollup").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name == "Rss":
+                rss += int(value.split()[0]) * 1024
+            elif name == "Pss":
+                pss += int(value.split()[0]) * 1024
+    return rss, pss
+
+
+def measure(command: list[str]) -> dict[str, float]:
+    """Run a command and watch it."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    peak = [0, 0]
+    while process.poll() is None:
+        with contextlib.suppress(OSError):  # a process ended while it was looked at
+            peak = [max(pair) for pair in zip(peak, resident(process.pid), strict=True)]
+        time.sleep(0.05)
+    assert process.stderr is not None
+    if process.returncode:
+        raise SystemExit(f"failed: {process.stderr.read()}")
+    return {
+        "rss_mb": round(peak[0] / 1e6),
+        "pss_mb": round(peak[1] / 1e6),
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--side", type=int, default=10_000)
+    parser.add_argument("--kinds", default="tif,png,jpg")
+    parser.add_argument("--sparse", action="store_true")
+    parser.add_argument("--grey", action="store_true")
+    parser.add_argument("--limit", type=float, default=1500, help="megabytes of RSS that must not be passed")
+    parser.add_argument("options", nargs="*", help="further options of drmamba binarize, after --")
+    args = parser.parse_args()
+    Image.MAX_IMAGE_PIXELS = None
+    over = False
+    with tempfile.TemporaryDirectory() as folder:
+        page = make_page(args.side, sparse=args.sparse, grey=args.grey)
+        for kind in args.kinds.split(","):
+            source = Path(folder) / f"page.{kind}"
+            page.save(source, **({"compression": "tiff_lzw"} if kind == "tif" else {}))
+            command = [sys.executable, "-m", "drmamba", "binarize", str(source), "-o", f"{folder}/out-{kind}"]
+            result = measure([*command, *args.options])
+            over |= result["rss_mb"] > args.limit
+            print(json.dumps({"kind": kind, "megapixels": args.side**2 / 1e6, **result}), flush=True)
+            source.unlink()
+    sys.exit(1 if over else 0)
+
+
+if __name__ == "__main__":
+    main()

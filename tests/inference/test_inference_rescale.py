@@ -1,0 +1,55 @@
+"""Scaled pages in bands equal scaled pages at once, and come back at the right size."""
+
+import numpy as np
+import pytest
+from PIL import Image, ImageFilter
+from test_inference_tiling import darkness
+
+from drmamba.config import WindowConfig
+from drmamba.images import ArrayRows
+from drmamba.inference.rescale import RESAMPLING, InvertedRows, ScaledRows, fitting_scale, restored
+from drmamba.inference.strokes import Strokes
+from drmamba.inference.tiling import bands, each, probability
+
+NOISE = Image.fromarray(np.random.default_rng(0).integers(0, 256, (157, 83, 3), np.uint8))
+PAGE = np.asarray(NOISE.filter(ImageFilter.GaussianBlur(1.5)))
+
+
+@pytest.mark.parametrize("scale", [0.2, 0.5, 0.77, 1.5, 2.0, 3.0])
+def test_rows_of_a_scaled_page_are_those_of_the_whole(scale):
+    rows = ScaledRows(ArrayRows(PAGE), scale)
+    size = (rows.width, rows.height)
+    whole = np.asarray(Image.fromarray(PAGE).resize(size, RESAMPLING)).astype(int)
+    assert size == (round(83 * scale), round(157 * scale))
+    assert np.abs(rows.read(7).astype(int) - whole).max() <= 2  # rounding, twice
+
+
+@pytest.mark.parametrize("scale", [0.2, 0.5, 0.77, 1.5, 2.0, 3.0])
+@pytest.mark.parametrize("height", [1, 2, 40, 157])
+def test_probabilities_come_back_at_the_pages_size(scale, height):
+    smooth = np.linspace(0, 255, height)[:, None, None] + np.linspace(-40, 40, 83)[:, None]
+    page = np.clip(smooth, 0, 255).astype(np.uint8).repeat(3, 2)
+    rows = ScaledRows(ArrayRows(page), scale)
+    parts = list(
+        restored(bands(rows, each(darkness), WindowConfig(window=32, stride=20)), rows.height, height, 83)
+    )
+    assert [part.top for part in parts] == np.cumsum([0, *[len(part.probability) for part in parts]])[
+        :-1
+    ].tolist()
+    found = np.concatenate([part.probability for part in parts])
+    assert found.shape == (height, 83)
+    whole = probability(rows, each(darkness))
+    want = np.asarray(Image.fromarray(whole).resize((83, height), Image.Resampling.BILINEAR))
+    np.testing.assert_allclose(found, want, atol=0.02)
+
+
+def test_pages_are_scaled_only_when_strokes_are_far_off():
+    assert fitting_scale(None) == 1
+    for width in (2.0, 4.0, 9.0, 14.0):
+        assert fitting_scale(Strokes(width, 20, inverted=False)) == 1
+    assert fitting_scale(Strokes(30.0, 90, inverted=False)) == pytest.approx(0.2)
+    assert 1 < fitting_scale(Strokes(1.0, 5, inverted=False)) <= 3
+
+
+def test_inverted_rows():
+    np.testing.assert_array_equal(InvertedRows(ArrayRows(PAGE)).read(), 255 - PAGE)
