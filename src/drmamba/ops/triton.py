@@ -12,8 +12,8 @@ The orders share phases 1 and 2. In phase 3 they run one after the other and add
 ends before the next begins, so there is no race, no atomic add and no copy of the output per order, and the
 sum is taken in the reference's order.
 
-What the tests show: values and gradients equal the reference's in Triton's interpreter, and the kernels
-compile to machine code for CUDA. The comparison on a GPU runs only where there is one; so far it has not.
+What the tests show: in Triton's interpreter values and gradients equal the reference's, and the kernels compile
+to machine code for CUDA. The comparison on a GPU runs where there is one; no result of it is recorded yet.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from drmamba.ops import triton_kernels as kernels
 from drmamba.ops.triton_kernels import INTERPRETED
 
 OLDEST = (3, 3)  # the first that can hold a chunk's states in a tuple
-STEPS = 16  # tokens a chunk of the dual-route scan: its states fit into a thread's registers
+# Tokens a chunk of the dual-route scan. Its 2 x 16 states fit into a thread's registers: compiled for sm_80 and
+# sm_120, `dual_gradients` takes 80 and spills none. Unrolling them costs seconds of compilation, once.
+STEPS = 16
 LINEAR_STEPS = 64  # tokens a chunk of the linear scan
 BLOCK = 4096 if INTERPRETED else 128  # lanes a program: one a thread; the interpreter likes long vectors
 
@@ -79,7 +81,7 @@ class _LinearScan(torch.autograd.Function):
             backwards = order.flip(0)
             before = _before(a, d_h, backwards, backward=True)
             d_a, d_b = torch.empty_like(a), torch.empty_like(a)
-            _launch(kernels.linear_gradients, a, LINEAR_STEPS, a, h, d_h, backwards, before, d_a, d_b)
+            _launch(kernels.linear_gradients, before, a, h, d_h, backwards, before, d_a, d_b, **_linear(a))
         return d_a, d_b, None
 
 
@@ -90,11 +92,12 @@ class _DualRouteScan(torch.autograd.Function):
         s, g, delta, _, A_D, A_B = values
         with _on(s.device):
             decay, end = _summaries(s, orders)
-            _launch_all(kernels.dual_ends, s, orders, s, g, delta, A_D, A_B, orders, *decay, *end)
+            maps = s, g, delta, A_D, A_B, orders, *decay, *end
+            _launch(kernels.dual_ends, decay[0], *maps, batch=s.shape[0], **_dual(s))
             marks = _carry(decay, end)
             O = torch.zeros_like(s)
-            for r, order in enumerate(orders):
-                _launch(kernels.dual_outputs, s, STEPS, *values, order, *marks[:, r], O)
+            for order, mark in zip(orders, marks.unbind(1), strict=True):
+                _launch(kernels.dual_outputs, mark[0], *values, order, *mark, O, **_dual(s))
         ctx.save_for_backward(*values, orders, marks)
         return O
 
@@ -106,51 +109,48 @@ class _DualRouteScan(torch.autograd.Function):
         d_O = gradients[0].contiguous()
         with _on(s.device):
             decay, end = _summaries(s, orders)
-            _launch_all(
-                kernels.dual_ends_backward, s, orders, delta, beta, A_D, A_B, orders, d_O, *decay, *end
-            )
-            after = _carry(decay, end, backward=True)
+            maps = delta, beta, A_D, A_B, orders, d_O, *decay, *end
+            _launch(kernels.dual_ends_backward, decay[0], *maps, batch=s.shape[0], **_dual(s))
+            afters = _carry(decay, end, backward=True)
             d_tokens = [torch.zeros_like(s) for _ in range(4)]
-            d_rates = torch.zeros_like(
-                marks[:, 0]
-            )  # (2, B, chunks, d), summed here rather than by atomic adds
-            for r, order in enumerate(orders):
-                _launch(
-                    kernels.dual_gradients,
-                    s,
-                    STEPS,
-                    *values,
-                    order,
-                    *marks[:, r],
-                    *after[:, r],
-                    d_O,
-                    *d_tokens,
-                    *d_rates,
-                )
+            d_rates = torch.zeros_like(marks[:, 0])  # (2, B, chunks, d): summed below, so without atomic adds
+            for order, mark, after in zip(orders, marks.unbind(1), afters.unbind(1), strict=True):
+                maps = *values, order, *mark, *after, d_O, *d_tokens, *d_rates
+                _launch(kernels.dual_gradients, mark[0], *maps, **_dual(s))
         return *d_tokens, *d_rates.sum((1, 2)), None
 
 
+def _linear(like: Tensor) -> dict[str, int]:
+    """How a (N, T, d) map is cut for the linear scan."""
+    return {"length": like.shape[1], "steps": min(LINEAR_STEPS, like.shape[1])}
+
+
+def _dual(like: Tensor) -> dict[str, int]:
+    """How a (B, T, d) map is cut for the dual-route scan."""
+    return {"length": like.shape[1], "STEPS": STEPS}
+
+
 def _scan(a: Tensor, b: Tensor, order: Tensor, *, exclusive: bool = False) -> Tensor:
-    """The linear scan of (N, T, d); `exclusive` leaves out each token's own input and decay."""
+    """The linear scan of (N, T, d); `exclusive` leaves out each token's own decay and input."""
     before = _before(a, b, order)
     states = torch.empty_like(b)
-    _launch(kernels.linear_states, a, LINEAR_STEPS, a, b, order, before, states, EXCLUSIVE=exclusive)
+    _launch(kernels.linear_states, before, a, b, order, before, states, EXCLUSIVE=exclusive, **_linear(a))
     return states
 
 
 def _before(a: Tensor, b: Tensor, order: Tensor, *, backward: bool = False) -> Tensor:
     """Phases 1 and 2 of the linear scan: the state before each chunk, (N, chunks, d)."""
     sequences, length, width = a.shape
-    shape = (sequences, -(-length // LINEAR_STEPS), width)
-    if shape[1] == 1:
-        return a.new_zeros(shape)
-    decay, end = a.new_empty(shape), a.new_empty(shape)
-    _launch(kernels.linear_ends, a, LINEAR_STEPS, a, b, order, decay, end, BACKWARD=backward)
-    return _scan(decay, end, torch.arange(shape[1], device=a.device), exclusive=True)
+    chunks = -(-length // LINEAR_STEPS)
+    if chunks == 1:
+        return a.new_zeros((sequences, 1, width))
+    decay, end = a.new_empty((2, sequences, chunks, width))
+    _launch(kernels.linear_ends, decay, a, b, order, decay, end, BACKWARD=backward, **_linear(a))
+    return _scan(decay, end, torch.arange(chunks, device=a.device), exclusive=True)
 
 
 def _summaries(like: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
-    """Room for what phase 1 finds: decays and end states, each (2 routes, R, B, chunks, d)."""
+    """Room for the decays and the end states of phase 1, each (2 routes, R, B, chunks, d)."""
     batch, length, width = like.shape
     shape = (2, len(orders), batch, -(-length // STEPS), width)
     return like.new_empty(shape), like.new_empty(shape)
@@ -159,29 +159,18 @@ def _summaries(like: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
 def _carry(decay: Tensor, end: Tensor, *, backward: bool = False) -> Tensor:
     """Phase 2: the state before each chunk, or what reaches its end from behind; (2, R, B, chunks, d)."""
     order = torch.arange(decay.shape[-2], device=decay.device)
-    states = _scan(
-        decay.flatten(0, 2), end.flatten(0, 2), order.flip(0) if backward else order, exclusive=True
-    )
-    return states.view_as(decay)
+    order = order.flip(0) if backward else order
+    return _scan(decay.flatten(0, 2), end.flatten(0, 2), order, exclusive=True).view_as(decay)
 
 
-def _launch(
-    kernel: Any, like: Tensor, steps: int, *arguments: Tensor, sequences: int = 0, **settings: Any
-) -> None:
-    """Run a kernel with one lane per sequence, chunk and channel."""
-    batch, length, width = like.shape
-    chunks = -(-length // steps)
-    programs = (sequences or batch) * -(-chunks * width // BLOCK)
-    if programs:
+def _launch(kernel: Any, lanes: Tensor, *maps: Tensor, **settings: int) -> None:
+    """Run a kernel with one lane for each element of a (..., chunks, d) tensor."""
+    chunks, width = lanes.shape[-2:]
+    if lanes.numel():
+        programs = lanes.shape[:-2].numel() * -(-chunks * width // BLOCK)
         # a*h + b may be one instruction, as it is by default; Triton 3.9 warns where this is not said.
-        settings |= {"length": length, "chunks": chunks, "width": width, "STEPS": steps, "BLOCK": BLOCK}
-        kernel[(programs,)](*arguments, **settings, num_warps=4, enable_fp_fusion=True)
-
-
-def _launch_all(kernel: Any, like: Tensor, orders: Tensor, *arguments: Tensor) -> None:
-    """Run a kernel of the dual-route scan for all orders at once."""
-    batch = like.shape[0]
-    _launch(kernel, like, STEPS, *arguments, sequences=len(orders) * batch, batch=batch)
+        options = {"chunks": chunks, "width": width, "BLOCK": BLOCK, "num_warps": 4, "enable_fp_fusion": True}
+        kernel[(programs,)](*maps, **settings, **options)
 
 
 def _on(device: torch.device) -> AbstractContextManager[Any]:

@@ -25,24 +25,16 @@ except ImportError as error:
 
 VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
 
-Pointer = Any  # to the first element of a contiguous tensor
-
 jit: Callable[[Callable[..., Any]], Any] = triton.jit
 
 
 @jit
 def lanes(chunks: int, width: int, BLOCK: tl.constexpr) -> Any:
-    """Of each lane: its sequence, its place in (chunks, width), chunk, channel, and whether it exists."""
+    """Of each lane: its sequence, its place in a (N, chunks, d) map, chunk, channel, and whether it exists."""
     blocks = tl.cdiv(chunks * width, BLOCK)
-    place = tl.program_id(0) % blocks * BLOCK + tl.arange(0, BLOCK)
-    # The sequence is 64 bits wide, so that every offset computed from it is.
-    return (
-        (tl.program_id(0) // blocks).to(tl.int64),
-        place,
-        place // width,
-        place % width,
-        place < chunks * width,
-    )
+    n = (tl.program_id(0) // blocks).to(tl.int64)  # 64 bits wide, so that every offset computed from it is
+    lane = tl.program_id(0) % blocks * BLOCK + tl.arange(0, BLOCK)
+    return n, n * chunks * width + lane, lane // width, lane % width, lane < chunks * width
 
 
 # Settled by the environment variable TRITON_INTERPRET as the function was decorated, whatever it says now.
@@ -54,64 +46,68 @@ inline: Callable[[Callable[..., Any]], Any] = (lambda function: function) if INT
 
 @inline
 def token(
-    order: Pointer, position: Any, sequence: Any, channel: Any, exists: Any, length: int, width: int
+    order: tl.tensor, position: tl.tensor, start: tl.tensor, exists: tl.tensor, length: int, width: int
 ) -> Any:
-    """Where the token at a position of the order lies in an (N, T, d) map, and whether it exists."""
+    """Where the token at a position of the order lies in a map, and whether it exists.
+
+    start: where the lane's channel of the sequence's first token lies
+    """
     exists = exists & (position < length)
-    t = tl.load(order + position, mask=exists, other=0)
-    return (sequence * length + t) * width + channel, exists
+    return start + tl.load(order + position, mask=exists, other=0) * width, exists
 
 
 @jit
 def linear_ends(
-    a: Pointer,  # (N, T, d)
-    b: Pointer,
-    order: Pointer,  # (T,)
-    decay: Pointer,  # (N, chunks, d)
-    end: Pointer,
+    a: tl.tensor,  # (N, T, d)
+    b: tl.tensor,
+    order: tl.tensor,  # (T,)
+    decay: tl.tensor,  # (N, chunks, d)
+    end: tl.tensor,
     length: int,
     chunks: int,
     width: int,
+    steps: int,
     BACKWARD: tl.constexpr,
-    STEPS: tl.constexpr,
     BLOCK: tl.constexpr,
 ) -> None:
     """Each chunk's product of decays, and the state a zero state has become at its end.
 
     BACKWARD for the recurrence of the gradient, f_t = a_t (f_{t-1} + b_t).
     """
-    n, place, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    n, there, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    first, start = chunk * steps, n * length * width + channel
     product = tl.full([BLOCK], 1.0, tl.float32)
     h = tl.zeros([BLOCK], tl.float32)
-    for i in range(STEPS):
-        at, real = token(order, chunk * STEPS + i, n, channel, exists, length, width)
+    for i in range(steps):
+        at, real = token(order, first + i, start, exists, length, width)
         a_t = tl.load(a + at, mask=real, other=1.0)
         b_t = tl.load(b + at, mask=real, other=0.0)
         product *= a_t
         h = a_t * (h + b_t) if BACKWARD else a_t * h + b_t
-    tl.store(decay + n * chunks * width + place, product, mask=exists)
-    tl.store(end + n * chunks * width + place, h, mask=exists)
+    tl.store(decay + there, product, mask=exists)
+    tl.store(end + there, h, mask=exists)
 
 
 @jit
 def linear_states(
-    a: Pointer,
-    b: Pointer,
-    order: Pointer,
-    before: Pointer,  # (N, chunks, d)
-    states: Pointer,  # (N, T, d)
+    a: tl.tensor,
+    b: tl.tensor,
+    order: tl.tensor,
+    before: tl.tensor,  # (N, chunks, d)
+    states: tl.tensor,  # (N, T, d)
     length: int,
     chunks: int,
     width: int,
+    steps: int,
     EXCLUSIVE: tl.constexpr,
-    STEPS: tl.constexpr,
     BLOCK: tl.constexpr,
 ) -> None:
     """h_t = a_t h_{t-1} + b_t from the state before each chunk; EXCLUSIVE stores h_{t-1} as token t's."""
-    n, place, chunk, channel, exists = lanes(chunks, width, BLOCK)
-    h = tl.load(before + n * chunks * width + place, mask=exists, other=0.0)
-    for i in range(STEPS):
-        at, real = token(order, chunk * STEPS + i, n, channel, exists, length, width)
+    n, there, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    first, start = chunk * steps, n * length * width + channel
+    h = tl.load(before + there, mask=exists, other=0.0)
+    for i in range(steps):
+        at, real = token(order, first + i, start, exists, length, width)
         if EXCLUSIVE:
             tl.store(states + at, h, mask=real)
         h = tl.load(a + at, mask=real, other=1.0) * h + tl.load(b + at, mask=real, other=0.0)
@@ -121,25 +117,26 @@ def linear_states(
 
 @jit
 def linear_gradients(
-    a: Pointer,
-    h: Pointer,
-    d_h: Pointer,
-    backwards: Pointer,  # (T,) the order, last token first
-    before: Pointer,  # (N, chunks, d) the f that reaches each chunk of the backward order
-    d_a: Pointer,
-    d_b: Pointer,
+    a: tl.tensor,
+    h: tl.tensor,
+    d_h: tl.tensor,
+    backwards: tl.tensor,  # (T,) the order, last token first
+    before: tl.tensor,  # (N, chunks, d) the f that reaches each chunk of the backward order
+    d_a: tl.tensor,
+    d_b: tl.tensor,
     length: int,
     chunks: int,
     width: int,
-    STEPS: tl.constexpr,
+    steps: int,
     BLOCK: tl.constexpr,
 ) -> None:
     """e_t = d_h_t + f_{t+1} and f_t = a_t e_t, last token first; d_b = e, d_a_t = e_t h_{t-1}."""
-    n, place, chunk, channel, exists = lanes(chunks, width, BLOCK)
-    f = tl.load(before + n * chunks * width + place, mask=exists, other=0.0)
-    for i in range(STEPS):
-        at, real = token(backwards, chunk * STEPS + i, n, channel, exists, length, width)
-        at_previous, has_previous = token(backwards, chunk * STEPS + i + 1, n, channel, exists, length, width)
+    n, there, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    first, start = chunk * steps, n * length * width + channel
+    f = tl.load(before + there, mask=exists, other=0.0)
+    for i in range(steps):
+        at, real = token(backwards, first + i, start, exists, length, width)
+        at_previous, has_previous = token(backwards, first + i + 1, start, exists, length, width)
         h_previous = tl.load(h + at_previous, mask=has_previous, other=0.0)
         e = tl.load(d_h + at, mask=real, other=0.0) + f
         f = tl.load(a + at, mask=real, other=1.0) * e
@@ -148,13 +145,21 @@ def linear_gradients(
 
 
 @inline
-def rates(A_D: Pointer, A_B: Pointer, channel: Any, exists: Any) -> Any:
+def rates(A_D: tl.tensor, A_B: tl.tensor, channel: tl.tensor, exists: tl.tensor) -> Any:
     return tl.load(A_D + channel, mask=exists, other=0.0), tl.load(A_B + channel, mask=exists, other=0.0)
 
 
 @inline
 def advance(
-    s: Pointer, g: Pointer, delta: Pointer, at: Any, real: Any, rate_D: Any, rate_B: Any, D: Any, B: Any
+    s: tl.tensor,
+    g: tl.tensor,
+    delta: tl.tensor,
+    at: tl.tensor,
+    real: tl.tensor,
+    rate_D: tl.tensor,
+    rate_B: tl.tensor,
+    D: tl.tensor,
+    B: tl.tensor,
 ) -> Any:
     """Eqs. (8)-(10) for one token: both decays, and both states after it."""
     s_t = tl.load(s + at, mask=real, other=0.0)
@@ -166,16 +171,16 @@ def advance(
 
 @jit
 def dual_ends(
-    s: Pointer,  # (batch, T, d)
-    g: Pointer,
-    delta: Pointer,
-    A_D: Pointer,  # (d,)
-    A_B: Pointer,
-    orders: Pointer,  # (R, T)
-    decay_D: Pointer,  # (R, batch, chunks, d)
-    decay_B: Pointer,
-    end_D: Pointer,
-    end_B: Pointer,
+    s: tl.tensor,  # (batch, T, d)
+    g: tl.tensor,
+    delta: tl.tensor,
+    A_D: tl.tensor,  # (d,)
+    A_B: tl.tensor,
+    orders: tl.tensor,  # (R, T)
+    decay_D: tl.tensor,  # (R, batch, chunks, d)
+    decay_B: tl.tensor,
+    end_D: tl.tensor,
+    end_B: tl.tensor,
     batch: int,
     length: int,
     chunks: int,
@@ -184,7 +189,8 @@ def dual_ends(
     BLOCK: tl.constexpr,
 ) -> None:
     """`linear_ends` for both routes of Eqs. (8)-(10), all orders at once."""
-    n, place, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    n, there, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    first, start = chunk * STEPS, n % batch * length * width + channel
     order = orders + n // batch * length
     rate_D, rate_B = rates(A_D, A_B, channel, exists)
     product_D = tl.full([BLOCK], 1.0, tl.float32)
@@ -192,11 +198,10 @@ def dual_ends(
     D = tl.zeros([BLOCK], tl.float32)
     B = D
     for i in tl.static_range(STEPS):
-        at, real = token(order, chunk * STEPS + i, n % batch, channel, exists, length, width)
+        at, real = token(order, first + i, start, exists, length, width)
         a_D, a_B, D, B = advance(s, g, delta, at, real, rate_D, rate_B, D, B)
         product_D *= a_D
         product_B *= a_B
-    there = n * chunks * width + place
     tl.store(decay_D + there, product_D, mask=exists)
     tl.store(decay_B + there, product_B, mask=exists)
     tl.store(end_D + there, D, mask=exists)
@@ -205,16 +210,16 @@ def dual_ends(
 
 @jit
 def dual_outputs(
-    s: Pointer,
-    g: Pointer,
-    delta: Pointer,
-    beta: Pointer,
-    A_D: Pointer,
-    A_B: Pointer,
-    order: Pointer,  # (T,)
-    mark_D: Pointer,  # (batch, chunks, d) the states before each chunk of this order
-    mark_B: Pointer,
-    O: Pointer,
+    s: tl.tensor,
+    g: tl.tensor,
+    delta: tl.tensor,
+    beta: tl.tensor,
+    A_D: tl.tensor,
+    A_B: tl.tensor,
+    order: tl.tensor,  # (T,)
+    mark_D: tl.tensor,  # (batch, chunks, d) the states before each chunk of this order
+    mark_B: tl.tensor,
+    O: tl.tensor,
     length: int,
     chunks: int,
     width: int,
@@ -222,12 +227,13 @@ def dual_outputs(
     BLOCK: tl.constexpr,
 ) -> None:
     """Eqs. (8)-(11) along one order, added to O: Eq. (12)."""
-    n, place, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    n, there, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    first, start = chunk * STEPS, n * length * width + channel
     rate_D, rate_B = rates(A_D, A_B, channel, exists)
-    D = tl.load(mark_D + n * chunks * width + place, mask=exists, other=0.0)
-    B = tl.load(mark_B + n * chunks * width + place, mask=exists, other=0.0)
+    D = tl.load(mark_D + there, mask=exists, other=0.0)
+    B = tl.load(mark_B + there, mask=exists, other=0.0)
     for i in tl.static_range(STEPS):
-        at, real = token(order, chunk * STEPS + i, n, channel, exists, length, width)
+        at, real = token(order, first + i, start, exists, length, width)
         _, _, D, B = advance(s, g, delta, at, real, rate_D, rate_B, D, B)
         O_t = D - tl.load(beta + at, mask=real, other=0.0) * B  # Eq. (11)
         tl.store(O + at, tl.load(O + at, mask=real, other=0.0) + O_t, mask=real)
@@ -235,16 +241,16 @@ def dual_outputs(
 
 @jit
 def dual_ends_backward(
-    delta: Pointer,
-    beta: Pointer,
-    A_D: Pointer,
-    A_B: Pointer,
-    orders: Pointer,
-    d_O: Pointer,
-    decay_D: Pointer,
-    decay_B: Pointer,
-    end_D: Pointer,
-    end_B: Pointer,
+    delta: tl.tensor,
+    beta: tl.tensor,
+    A_D: tl.tensor,
+    A_B: tl.tensor,
+    orders: tl.tensor,
+    d_O: tl.tensor,
+    decay_D: tl.tensor,
+    decay_B: tl.tensor,
+    end_D: tl.tensor,
+    end_B: tl.tensor,
     batch: int,
     length: int,
     chunks: int,
@@ -256,7 +262,8 @@ def dual_ends_backward(
 
     f^D_t = a^D_t (f^D_{t+1} + d_O_t) and f^B_t = a^B_t (f^B_{t+1} - beta_t d_O_t), last token first.
     """
-    n, place, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    n, there, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    first, start = chunk * STEPS, n % batch * length * width + channel
     order = orders + n // batch * length
     rate_D, rate_B = rates(A_D, A_B, channel, exists)
     product_D = tl.full([BLOCK], 1.0, tl.float32)
@@ -264,7 +271,7 @@ def dual_ends_backward(
     f_D = tl.zeros([BLOCK], tl.float32)
     f_B = f_D
     for i in tl.static_range(STEPS - 1, -1, -1):
-        at, real = token(order, chunk * STEPS + i, n % batch, channel, exists, length, width)
+        at, real = token(order, first + i, start, exists, length, width)
         delta_t = tl.load(delta + at, mask=real, other=0.0)
         d_O_t = tl.load(d_O + at, mask=real, other=0.0)
         a_D, a_B = tl.exp(-delta_t * rate_D), tl.exp(-delta_t * rate_B)  # Eq. (8)
@@ -272,7 +279,6 @@ def dual_ends_backward(
         f_B = a_B * (f_B - tl.load(beta + at, mask=real, other=0.0) * d_O_t)
         product_D *= a_D
         product_B *= a_B
-    there = n * chunks * width + place
     tl.store(decay_D + there, product_D, mask=exists)
     tl.store(decay_B + there, product_B, mask=exists)
     tl.store(end_D + there, f_D, mask=exists)
@@ -280,30 +286,30 @@ def dual_ends_backward(
 
 
 @inline
-def add(target: Pointer, at: Any, value: Any, real: Any) -> None:
+def add(target: tl.tensor, at: tl.tensor, value: tl.tensor, real: tl.tensor) -> None:
     tl.store(target + at, tl.load(target + at, mask=real, other=0.0) + value, mask=real)
 
 
 @jit
 def dual_gradients(
-    s: Pointer,
-    g: Pointer,
-    delta: Pointer,
-    beta: Pointer,
-    A_D: Pointer,
-    A_B: Pointer,
-    order: Pointer,
-    mark_D: Pointer,
-    mark_B: Pointer,
-    after_D: Pointer,  # (batch, chunks, d) the f that reaches each chunk from behind it
-    after_B: Pointer,
-    d_O: Pointer,
-    d_s: Pointer,
-    d_g: Pointer,
-    d_delta: Pointer,
-    d_beta: Pointer,
-    d_A_D: Pointer,  # (batch, chunks, d)
-    d_A_B: Pointer,
+    s: tl.tensor,
+    g: tl.tensor,
+    delta: tl.tensor,
+    beta: tl.tensor,
+    A_D: tl.tensor,
+    A_B: tl.tensor,
+    order: tl.tensor,
+    mark_D: tl.tensor,
+    mark_B: tl.tensor,
+    after_D: tl.tensor,  # (batch, chunks, d) the f that reaches each chunk from behind it
+    after_B: tl.tensor,
+    d_O: tl.tensor,
+    d_s: tl.tensor,
+    d_g: tl.tensor,
+    d_delta: tl.tensor,
+    d_beta: tl.tensor,
+    d_A_D: tl.tensor,  # (batch, chunks, d)
+    d_A_B: tl.tensor,
     length: int,
     chunks: int,
     width: int,
@@ -314,14 +320,14 @@ def dual_gradients(
 
     The states of the chunk are computed again from its mark; unrolled, the STEPS of them stay in registers.
     """
-    n, place, chunk, channel, exists = lanes(chunks, width, BLOCK)
-    there = n * chunks * width + place
+    n, there, chunk, channel, exists = lanes(chunks, width, BLOCK)
+    first, start = chunk * STEPS, n * length * width + channel
     rate_D, rate_B = rates(A_D, A_B, channel, exists)
     D = tl.load(mark_D + there, mask=exists, other=0.0)
     B = tl.load(mark_B + there, mask=exists, other=0.0)
     states_D, states_B = (D,), (B,)  # in place i the state before token i
     for i in tl.static_range(STEPS):
-        at, real = token(order, chunk * STEPS + i, n, channel, exists, length, width)
+        at, real = token(order, first + i, start, exists, length, width)
         _, _, D, B = advance(s, g, delta, at, real, rate_D, rate_B, D, B)
         states_D, states_B = states_D + (D,), states_B + (B,)  # type: ignore[assignment]  # noqa: RUF005
 
@@ -330,7 +336,7 @@ def dual_gradients(
     sum_D = tl.zeros([BLOCK], tl.float32)
     sum_B = sum_D
     for i in tl.static_range(STEPS - 1, -1, -1):
-        at, real = token(order, chunk * STEPS + i, n, channel, exists, length, width)
+        at, real = token(order, first + i, start, exists, length, width)
         s_t = tl.load(s + at, mask=real, other=0.0)
         g_t = tl.load(g + at, mask=real, other=0.0)
         delta_t = tl.load(delta + at, mask=real, other=0.0)
