@@ -13,6 +13,8 @@ from drmamba.errors import DRMambaError
 # name -> (module, what `drmamba --help` says); a module's `command` is loaded at use.
 COMMANDS = {
     "binarize": ("drmamba.cli.binarize", "Turn scans into black-and-white pages."),
+    "data": ("drmamba.cli.data", "Check, import, look at and make pages to train on."),
+    "train": ("drmamba.cli.train", "Train a model and score it on a year it never saw."),
     "info": ("drmamba.cli.info", "Parameters, cost, backend and origin of a model."),
 }
 

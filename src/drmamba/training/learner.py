@@ -1,0 +1,119 @@
+"""A network that learns: its optimizer, its averaged weights and one update at a time, in plain torch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from drmamba.config import RunConfig
+from drmamba.errors import TrainingError
+from drmamba.losses.compound import compound
+from drmamba.model.network import DRMamba
+from drmamba.training.average import Average
+from drmamba.training.schedule import rate_factor
+
+Batch = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one update did: the loss before it, every term, the norm of the gradient, the rate."""
+
+    loss: float
+    parts: dict[str, float]
+    norm: float
+    rate: float
+
+
+class Learner:
+    """Everything that changes during a run. `forward` and `backward` may be replaced by an engine's own."""
+
+    def __init__(self, network: DRMamba, config: RunConfig) -> None:
+        self.network: DRMamba = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.config = config
+        self.optimizer = optimizer_for(self.network, config)
+        self.average = Average(self.network, config.train.ema)
+        self.forward: Callable[[Tensor], Any] = self.network
+        self.backward: Callable[[Tensor], object] = Tensor.backward
+        self.unsynchronized: Callable[[], AbstractContextManager[object]] = nullcontext
+        self.device = next(network.parameters()).device
+
+    def update(self, step: int, batches: Iterable[Batch], progress: float, rank: int = 0) -> Report:
+        """One update from `accumulation` batches; a loss or gradient that is not a number changes nothing."""
+        train = self.config.train
+        # Whatever is random in a forward pass depends on the step alone, so a resumed run repeats it.
+        torch.manual_seed((train.seed << 40 ^ step << 8 ^ rank) % 2**63)
+        self.network.train()
+        self.optimizer.zero_grad(set_to_none=True)
+        totals: dict[str, Tensor] = {}
+        for number, batch in enumerate(batches, 1):
+            last = number == train.accumulation
+            with nullcontext() if last else self.unsynchronized():
+                loss, parts = self._losses(batch)
+                self.backward(loss / train.accumulation)
+            for name, value in {"loss": loss.detach(), **parts}.items():
+                totals[name] = totals.get(name, 0) + value / train.accumulation
+        norm = nn.utils.clip_grad_norm_(self.network.parameters(), train.clip, foreach=True).item()
+        values = {name: value.item() for name, value in totals.items()}
+        if not math.isfinite(values["loss"]) or not math.isfinite(norm):
+            terms = ", ".join(f"{name} {value:.4g}" for name, value in values.items())
+            raise TrainingError(
+                f"the loss or its gradient is not a number at step {step} ({terms}; norm {norm:.4g}); "
+                "the weights before it are kept: lower train.learning_rate, or use train.precision=float32"
+            )
+        factor = rate_factor(progress, train)
+        for group in self.optimizer.param_groups:
+            group["lr"] = factor * group["peak"]
+        self.optimizer.step()
+        self.average.update(step + 1)
+        return Report(values.pop("loss"), values, norm, factor * train.learning_rate)
+
+    def _losses(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        batch = {name: value.to(self.device, non_blocking=True) for name, value in batch.items()}
+        output = self.forward(batch.pop("image").contiguous(memory_format=torch.channels_last))
+        loss = compound(output.logits, output.auxiliary, batch, self.config.loss)
+        return loss.total, loss.parts
+
+    def averaged(self) -> DRMamba:
+        """A copy of the network with the averaged weights, in eval mode, on the CPU."""
+        network = deepcopy(self.network).cpu().eval()
+        network.load_state_dict(self.average.tensors)
+        return network
+
+
+def optimizer_for(network: DRMamba, config: RunConfig) -> torch.optim.AdamW:
+    """AdamW; norms, biases and decay rates do not decay, and the encoder has a rate of its own."""
+    train = config.train
+    groups: dict[tuple[bool, bool], dict[str, Any]] = {}
+    for name, parameter in network.named_parameters():
+        encoder, decays = name.startswith("encoder."), parameter.ndim > 1
+        peak = train.learning_rate * (train.encoder_rate if encoder else 1.0)
+        decay = train.weight_decay if decays else 0.0
+        group = groups.setdefault((encoder, decays), {"params": [], "peak": peak, "weight_decay": decay})
+        group["params"].append(parameter)
+    return torch.optim.AdamW(list(groups.values()), lr=train.learning_rate, fused=True)
+
+
+def optimizer_tensors(learner: Learner) -> Iterator[tuple[str, Tensor]]:
+    """("exp_avg/<parameter>", tensor) for everything the optimizer remembers."""
+    for name, parameter in learner.network.named_parameters():
+        for key, value in learner.optimizer.state.get(parameter, {}).items():
+            yield f"{key}/{name}", value
+
+
+def restore_optimizer(learner: Learner, tensors: dict[str, Tensor]) -> None:
+    """Take over what `optimizer_tensors` gave."""
+    parameters = dict(learner.network.named_parameters())
+    learner.optimizer.state.clear()
+    for key_and_name, value in tensors.items():
+        key, name = key_and_name.split("/", 1)
+        parameter = parameters[name]
+        kept = value.to(parameter.device) if key == "step" else torch.empty_like(parameter).copy_(value)
+        learner.optimizer.state[parameter][key] = kept.clone() if key == "step" else kept

@@ -1,0 +1,139 @@
+"""What a run leaves to look at: a CSV row for every update, a picture of them, and a bar while it runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from drmamba.config import LOSS_TERMS
+from drmamba.errors import MissingExtra, TrainingError
+from drmamba.images import write_atomic
+from drmamba.training.learner import Report
+
+COLUMNS = ("step", "seconds", "progress", "rate", "loss", *LOSS_TERMS, "norm", "validation_fm")
+
+
+class Log:
+    """The CSV file; rows after `step`, which a resumed run will repeat, are dropped."""
+
+    def __init__(self, path: Path, step: int = 0) -> None:
+        kept = [row for row in read_log(path) if int(row["step"]) <= step] if step and path.is_file() else []
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS)
+            writer.writeheader()
+            writer.writerows(kept)
+        self.path = path
+        self._file = path.open("a", newline="")
+        self._writer = csv.DictWriter(self._file, COLUMNS)
+
+    def write(self, step: int, seconds: float, progress: float, report: Report) -> None:
+        """One update."""
+        numbers = {"rate": report.rate, "loss": report.loss, **report.parts, "norm": report.norm}
+        self._row({"step": step, "seconds": f"{seconds:.2f}", "progress": f"{progress:.5f}"}, numbers)
+
+    def validated(self, step: int, seconds: float, progress: float, fm: float) -> None:
+        """One validation."""
+        self._row(
+            {"step": step, "seconds": f"{seconds:.2f}", "progress": f"{progress:.5f}"}, {"validation_fm": fm}
+        )
+
+    def _row(self, place: dict[str, object], numbers: dict[str, float]) -> None:
+        try:
+            self._writer.writerow({**place, **{name: f"{value:.6g}" for name, value in numbers.items()}})
+            self._file.flush()
+        except OSError as error:
+            raise TrainingError(
+                f"cannot write {self.path}: {error.strerror}; resume once there is room"
+            ) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_log(path: Path) -> list[dict[str, str]]:
+    """The rows of a log."""
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def draw_curve(log: Path, picture: Path) -> None:
+    """Loss terms (smoothed) and validation FM over the updates, as PNG."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("matplotlib", "train") from error
+    rows = read_log(log)
+    updates = [row for row in rows if row["loss"]]
+    if not updates:
+        return
+    figure = Figure(figsize=(9, 5), layout="constrained")
+    FigureCanvasAgg(figure)
+    left = figure.subplots()
+    steps = [int(row["step"]) for row in updates]
+    for name in ("loss", *LOSS_TERMS):
+        values = [float(row[name]) for row in updates if row[name]]
+        if len(values) == len(steps):
+            left.plot(steps, smooth(values), label=name, linewidth=2.2 if name == "loss" else 1.0)
+    left.set(xlabel="update", ylabel="loss (mean over 5 % of the updates so far)", yscale="log")
+    left.legend(ncols=4, fontsize=8)
+    checked = [row for row in rows if row["validation_fm"]]
+    if checked:
+        right = left.twinx()
+        fm = [float(row["validation_fm"]) for row in checked]
+        right.plot([int(row["step"]) for row in checked], fm, "ko--", linewidth=1)
+        right.set(ylabel="validation FM (black)")
+    data = io.BytesIO()
+    figure.savefig(data, format="png", dpi=110)
+    write_atomic(picture, data.getvalue())
+
+
+def smooth(values: Sequence[float]) -> list[float]:
+    """The mean of each value and those before it, over a twentieth of what came so far."""
+    sums = [0.0]
+    for value in values:
+        sums.append(sums[-1] + value)
+    return [
+        (sums[i + 1] - sums[low]) / (i + 1 - low) for i in range(len(values)) for low in [max(0, i - i // 20)]
+    ]
+
+
+class Bar:
+    """One line on stderr: share done, loss, validation FM, time left. Silent if not shown."""
+
+    def __init__(self, shown: bool, done: float = 0.0) -> None:
+        from tqdm import tqdm
+
+        pause = 0.5 if sys.stderr.isatty() else 30.0  # a log file needs no moving bar
+        words = "{percentage:5.1f} %|{bar:30}| {postfix[0]}"
+        self._bar = tqdm(
+            total=1.0, initial=done, bar_format=words, mininterval=pause, disable=not shown, postfix=[""]
+        )
+        self._loss = 0.0
+
+    def show(self, step: int, progress: float, loss: float, fm: float | None, left: float | None) -> None:
+        """Say how things are after an update."""
+        self._loss = loss if step <= 1 else 0.95 * (self._loss or loss) + 0.05 * loss
+        known = f", validation FM {fm:.2f}" if fm is not None else ""
+        time_left = f", {int(left) // 60}:{int(left) % 60:02d} left" if left is not None else ""
+        self._bar.postfix[0] = f"update {step}, loss {self._loss:.4f}{known}{time_left}"
+        self._bar.update(progress - self._bar.n)
+
+    def say(self, words: str) -> None:
+        """A line above the bar."""
+        if not self._bar.disable:
+            self._bar.write(words, file=sys.stderr)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.close()

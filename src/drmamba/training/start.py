@@ -1,0 +1,44 @@
+"""The network a run begins with: fresh, with an ImageNet encoder, or from another model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from drmamba.checkpoint import read_tensors
+from drmamba.config import RunConfig
+from drmamba.errors import CheckpointError
+from drmamba.model.network import DRMamba
+from drmamba.model.pretrained import load_encoder_weights
+
+
+def initial_network(config: RunConfig, *, weights: bool = True) -> DRMamba:
+    """Build the network from the run's seed and, unless a checkpoint will replace them, load its weights."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.train.seed)
+        network = DRMamba(config.model)
+    if weights and config.source.encoder_weights and not config.source.init:
+        load_encoder_weights(network, config.source.encoder_weights)
+    if weights and config.source.init:
+        take_over(network, Path(config.source.init))
+    return network
+
+
+def take_over(network: DRMamba, path: Path) -> list[str]:
+    """Copy every tensor of a model that fits by name and shape; returns the names that stayed fresh.
+
+    A model with another block or head is welcome (ablations share a pretrained encoder), one with another encoder
+    is not.
+    """
+    own, found = network.state_dict(), read_tensors(path)
+    fitting = {name: value for name, value in found.items() if name in own and own[name].shape == value.shape}
+    missing = [name for name in own if name.startswith("encoder.") and name not in fitting]
+    if missing:
+        raise CheckpointError(
+            f"{path} has another encoder: {len(missing)} tensors do not fit, first {missing[0]}"
+        )
+    network.load_state_dict(
+        {name: value.to(own[name].dtype) for name, value in fitting.items()}, strict=False
+    )
+    return [name for name in own if name not in fitting]

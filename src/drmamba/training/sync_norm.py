@@ -1,0 +1,43 @@
+"""Batch normalization over the batches of all processes, on any device.
+
+torch's own SyncBatchNorm runs on CUDA alone. This one needs two sums across processes, so several CPU
+processes learn exactly what one with a batch as large as all of theirs would.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.nn.functional import all_reduce
+
+
+class SharedBatchNorm2d(nn.BatchNorm2d):
+    """A batch norm whose statistics in training are those of every process together."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            return super().forward(x)
+        wide = x.float()
+        count = wide.numel() / wide.shape[1]
+        sums = torch.cat([wide.sum((0, 2, 3)), (wide * wide).sum((0, 2, 3)), wide.new_tensor([count])])
+        sums = all_reduce(sums)  # gradients flow back through the sum
+        total = sums[-1].detach()
+        mean, square = sums[:-1].view(2, -1) / total
+        variance = (square - mean * mean).clamp_min(0)
+        if self.running_mean is not None and self.running_var is not None and self.momentum is not None:
+            with torch.no_grad():
+                self.running_mean.lerp_(mean, self.momentum)
+                self.running_var.lerp_(variance * total / (total - 1).clamp_min(1), self.momentum)
+        if self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+        scale = self.weight * (variance + self.eps).rsqrt()
+        shift = self.bias - mean * scale
+        result: Tensor = (wide * scale[:, None, None] + shift[:, None, None]).to(x.dtype)
+        return result
+
+
+def share_norms(network: nn.Module) -> None:
+    """Make every batch norm of the network a shared one, in place; names, weights and statistics stay."""
+    for module in network.modules():
+        if type(module) is nn.BatchNorm2d:
+            module.__class__ = SharedBatchNorm2d
