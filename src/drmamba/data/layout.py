@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Literal
 
@@ -14,6 +14,7 @@ _YEAR = re.compile(r"20[0-3]\d(?!\d)|(?<=dibco)\d\d(?!\d)", re.IGNORECASE)
 _TRUTH_STEM = re.compile(r"(?<=.)[ _.-](est)?gt$|(?<=.)[ _.-]ground[ _-]?truth$", re.IGNORECASE)
 _IGNORED_STEM = re.compile(r"skel(eton)?gt$|weights$|^\.", re.IGNORECASE)
 _TRUTH_FOLDER = re.compile(r"(^|[^a-z])gt([^a-z]|images|$)|ground[ _-]?truth", re.IGNORECASE)
+_PAGE_FOLDER = re.compile(r"img|images?|dataset|(original|test)[ _-]?images?", re.IGNORECASE)
 
 Role = Literal["image", "truth"]
 
@@ -42,42 +43,42 @@ def classify(path: PurePath) -> tuple[Role, str] | None:
     if path.suffix.lower() not in IMAGE_SUFFIXES or _IGNORED_STEM.search(path.stem):
         return None
     name = _TRUTH_STEM.sub("", path.stem)
-    named = name != path.stem
-    housed = any(_TRUTH_FOLDER.search(folder) for folder in path.parent.parts)
-    return ("truth" if named or housed else "image"), name
+    if name != path.stem or any(_TRUTH_FOLDER.search(folder) for folder in path.parent.parts):
+        return "truth", name
+    return "image", name
 
 
-def entries(root: Path) -> list[Entry]:
+def entries(root: Path, *, year: str | None = None) -> list[Entry]:
     """Every picture below root that belongs to a set of pairs, in a fixed, natural order.
 
-    Folders of years (`2009`, `DIBCO2009-GT-Test-images_printed`, ...), one set by itself (`img` and `gt`,
-    or pages beside their ground truth), or several named sets. Folders without any ground truth and
-    without a year in their name are no sets and are left out.
+    A set is named after the year in the nearest folder's name that carries one (`2009`,
+    `DIBCO2009-GT-Test-images_printed`), else after its folder below root, or after root itself where that
+    holds `img` and `gt` or pages beside their ground truth. `year` names all of them. Sets without a year
+    and without any ground truth are other pictures, and left out.
     """
-    children = sorted(root.iterdir())
-    folders = [c for c in children if c.is_dir() and not c.name.startswith(".")]
-    single = any(c.is_file() and classify(PurePath(c.name)) for c in children) or any(
-        _TRUTH_FOLDER.search(f.name) and year_in(f.name) is None for f in folders
-    )
     found: list[Entry] = []
-    if single:
-        found = _pictures(root, root, year_in(root.name) or root.name)
-    else:
-        for folder in folders:
-            year = year_in(folder.name)
-            pictures = _pictures(folder, root, year or folder.name)
-            if year or any(p.role == "truth" for p in pictures):
-                found += pictures
-    return sorted(found, key=lambda e: (e.year, natural(e.name), e.role, str(e.path)))
-
-
-def _pictures(folder: Path, root: Path, year: str) -> list[Entry]:
-    found = []
-    for path in sorted(folder.rglob("*")):
-        sort = classify(path.relative_to(root))
+    for path in sorted(root.rglob("*")):
+        relative = path.relative_to(root)
+        sort = None if any(part.startswith(".") for part in relative.parts) else classify(relative)
         if sort and path.is_file():
-            found.append(Entry(year, sort[1], sort[0], path))
-    return found
+            found.append(Entry(year or _set(relative, root), sort[1], sort[0], path))
+    # Beside files named as ground truth, one that is not so named is a page, whatever the folder is called.
+    mixed = {e.path.parent for e in found if e.name != e.path.stem}
+    pages = {e for e in found if e.path.parent in mixed and e.name == e.path.stem}
+    found = [replace(e, role="image") if e in pages else e for e in found]
+    with_truth = {e.year for e in found if e.role == "truth"}
+    kept = [e for e in found if e.year in with_truth or year_in(e.year)]
+    return sorted(kept, key=lambda e: (e.year, natural(e.name), e.role, str(e.path)))
+
+
+def _set(relative: PurePath, root: Path) -> str:
+    folders = relative.parent.parts
+    years = [found for folder in folders if (found := year_in(folder))]
+    if years:
+        return years[-1]
+    if not folders or _TRUTH_FOLDER.search(folders[0]) or _PAGE_FOLDER.fullmatch(folders[0]):
+        return year_in(root.name) or root.name
+    return folders[0]
 
 
 def natural(name: str) -> tuple[tuple[int, int | str], ...]:

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from drmamba.data.degrade import DEGRADATIONS, Degradation, Stock
+from drmamba.config import DataConfig
+from drmamba.data.degrade import DEGRADATIONS, Degradation, Stock, degrade
 from drmamba.data.page import Page
+from drmamba.data.pool import PagePool
+from drmamba.data.synthetic import Synthesizer
 
 GAP, HEADING = 6, 22
+
+
+def crop_source(
+    stock: PagePool | Synthesizer, config: DataConfig, *, finished: bool
+) -> Callable[[np.random.Generator], Page]:
+    """A function that draws crops of real or synthetic pages, as they are or degraded for training."""
+    if isinstance(stock, Synthesizer):
+        make = stock.page if finished else stock.clean
+        return lambda rng: make(rng, (config.crop, config.crop))
+    if finished:
+        return lambda rng: degrade(stock.crop(rng), rng, config.degrade, stock)
+    return stock.crop
 
 
 def degradation_sheet(
     draw: Callable[[np.random.Generator], Page], stock: Stock, *, seed: int = 0, columns: int = 4
 ) -> Image.Image:
-    """Rows of degradations; each column pair is a fresh crop: before, after, and its ink."""
+    """Rows of degradations, each on fresh crops: before, after, and the ink that counts."""
     rows = [_row(name, apply, draw, stock, seed, columns) for name, apply in DEGRADATIONS.items()]
     return stacked(rows)
 
@@ -47,7 +64,7 @@ def _row(
     return titled(name.replace("_", " "), beside(tiles))
 
 
-def pixels(values: np.ndarray) -> Image.Image:
+def pixels(values: NDArray[Any]) -> Image.Image:
     """A picture of RGB in [0, 1], or of ink, black on white."""
     if values.dtype == np.bool_:
         return Image.fromarray(np.where(values, np.uint8(0), np.uint8(255))).convert("RGB")

@@ -14,10 +14,9 @@ import numpy as np
 
 from drmamba.config import DegradeConfig
 from drmamba.data.degrade import camera, ink, paper
-from drmamba.data.degrade.paper import holes
 from drmamba.data.page import Ink, Page, Picture
 
-__all__ = ["DEGRADATIONS", "Degradation", "Stock", "degrade", "holes"]
+__all__ = ["DEGRADATIONS", "Degradation", "Stock", "degrade"]
 
 
 class Stock(Protocol):

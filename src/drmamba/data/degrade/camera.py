@@ -45,7 +45,7 @@ def colour(page: Page, rng: np.random.Generator) -> Page:
     """A cast from lamp, lens or age, and more or less saturation."""
     image = page.image * np.exp(rng.normal(0, 0.05, 3)).astype(np.float32)
     grey = (image @ np.full(3, 1 / 3, np.float32))[..., None]
-    return Page(np.clip(grey + (image - grey) * np.float32(rng.uniform(0.3, 1.5)), 0, 1), page.ink)
+    return Page(np.clip(grey + (image - grey) * np.float32(rng.uniform(0.3, 1.3)), 0, 1), page.ink)
 
 
 def grey(page: Page, rng: np.random.Generator) -> Page:

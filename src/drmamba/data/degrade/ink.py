@@ -56,8 +56,8 @@ def bleed_through(page: Page, verso: Ink, rng: np.random.Generator) -> Page:
 
     The stronger it is, the softer: only what is soft, mirrored or paler tells it from ink.
     """
-    strength = rng.uniform(0.15, 0.95)
-    sigma = rng.uniform(0.5, 1.5) + max(0.0, strength - 0.5) * rng.uniform(1, 5)
+    strength = rng.uniform(0.12, 0.8)
+    sigma = rng.uniform(0.6, 1.6) + max(0.0, strength - 0.4) * rng.uniform(2, 6)
     shape = blur(verso[:, ::-1], sigma)
     patches = smoothstep(clouds(rng, page.shape, rng.uniform(40, 200), octaves=2), -1.8, rng.uniform(0, 1))
     if rng.random() < 0.5:

@@ -129,7 +129,7 @@ def margin(page: Page, rng: np.random.Generator) -> Page:
     shadow = np.exp(-np.maximum(away, 0) / np.float32(rng.uniform(2, 0.25 * min(page.shape))))
     image = darkened(turned_image, shadow, np.full(3, rng.uniform(0.1, 0.8)))
     shade = rng.choice((rng.uniform(0.0, 0.15), rng.uniform(0.3, 0.7), rng.uniform(0.8, 1)))
-    colour = np.clip(shade * rng.normal(1, 0.06, 3), 0, 1).astype(np.float32)
+    colour = np.clip(shade * rng.normal(1, 0.02, 3), 0, 1).astype(np.float32)
     image = covered(image, beyond, colour)
     ink = turned_ink & (away > 0)
     return Page(np.ascontiguousarray(np.rot90(image, -side)), np.ascontiguousarray(np.rot90(ink, -side)))

@@ -68,15 +68,20 @@ def hand(rng: np.random.Generator, x_height: float) -> Hand:
     )
 
 
-def written(writer: Hand, rng: np.random.Generator, shape: tuple[int, int]) -> Field:
-    """Lines of writing that fill (H, W): the share of each pixel that ink covers."""
+def written(writer: Hand, rng: np.random.Generator, shape: tuple[int, int], *, whole: bool = False) -> Field:
+    """Lines of writing that fill (H, W): the share of each pixel that ink covers.
+
+    Lines are cut off at the edges as on a piece of a page, unless they are to be a `whole` block.
+    """
     strokes: list[Points] = []
     step = writer.x_height * writer.line
-    baseline = rng.uniform(0, step)
-    tilt = rng.normal(0, 0.015)
-    while baseline < shape[0] + 1.5 * writer.x_height:
+    baseline = 2.4 * writer.x_height if whole else rng.uniform(0, step)
+    tilt = rng.normal(0, 0.005 if whole else 0.015)
+    while baseline < shape[0] + (-1.2 if whole else 1.5) * writer.x_height:
         left = -rng.uniform(0, 4) * writer.x_height if rng.random() < 0.85 else rng.uniform(0, 0.5) * shape[1]
         right = shape[1] if rng.random() < 0.85 else rng.uniform(0.3, 1) * shape[1]
+        if whole:
+            left, right = max(0.0, left) * 0.3, right - 5 * writer.x_height  # room for the last word
         strokes += _line(writer, rng, (left, right), baseline + rng.normal(0, 0.1) * writer.x_height, tilt)
         baseline += step * rng.uniform(0.9, 1.1)
     page = np.zeros(shape, np.float32)

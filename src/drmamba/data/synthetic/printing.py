@@ -25,10 +25,12 @@ def typeset(
     size: int,
     *,
     capitals: bool = False,
+    whole: bool = False,
 ) -> Field:
     """Lines of words in one font: the share of each pixel that ink covers.
 
-    `capitals` sets capital letters without gaps between words, as on papyri and inscriptions.
+    `capitals` sets capital letters without gaps between words, as on papyri and inscriptions. Lines and
+    words are cut off at the edges as on a piece of a page, unless it is to be a `whole` block of text.
     """
     font = loaded(file, size, script in SHAPED)
     vocabulary = settable(file, script)
@@ -37,13 +39,20 @@ def typeset(
     step = size * rng.uniform(1.0, 1.7)
     left = -rng.uniform(0, 5) * size if rng.random() < 0.75 else rng.uniform(0.02, 0.3) * shape[1]
     top = -rng.uniform(0, step)
+    if whole:
+        left = top = 0.0
     ragged = rng.random() < 0.3
-    while top < shape[0]:
+    word = int(rng.integers(len(vocabulary)))
+    while top < shape[0] - (step if whole else 0):
         lot = rng.random()
         if lot > 0.06:  # now and then a line is left out
             start = left + (rng.uniform(0, 0.4) * shape[1] if lot > 0.9 else 0)
             room = shape[1] - start - (rng.uniform(0, 0.3) * shape[1] if ragged else 0)
-            line = _words(rng, vocabulary, math.ceil(max(1.0, room / size * 2.4)), capitals)
+            row = _words(vocabulary, word, math.ceil(max(1.0, room / size * 2.4)), capitals)
+            while whole and len(row) > 1 and font.getlength("".join(row).rstrip()) > room:
+                row.pop()
+            word += len(row)
+            line = "".join(row)
             place = (start, top + rng.normal(0, 0.01) * size)
             if script in RIGHT_TO_LEFT:
                 draw.text((shape[1] - place[0], place[1]), line, 255, font, anchor="ra")
@@ -53,14 +62,13 @@ def typeset(
     return np.asarray(canvas) * np.float32(1 / 255)
 
 
-def _words(rng: np.random.Generator, vocabulary: tuple[str, ...], length: int, capitals: bool) -> str:
-    """A run of the text from a random word on, at least `length` characters."""
-    start, line = int(rng.integers(len(vocabulary))), ""
-    while len(line) < length:
-        word = vocabulary[start % len(vocabulary)]
-        line += plain_capitals(word) if capitals else f"{word} "
-        start += 1
-    return line
+def _words(vocabulary: tuple[str, ...], start: int, length: int, capitals: bool) -> list[str]:
+    """Words of the text from one of them on, at least `length` characters, with the spaces after them."""
+    row: list[str] = []
+    while sum(map(len, row)) < length:
+        word = vocabulary[(start + len(row)) % len(vocabulary)]
+        row.append(plain_capitals(word) if capitals else f"{word} ")
+    return row
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from drmamba.config import SyntheticConfig
-from drmamba.data.degrade import degrade, holes
+from drmamba.data.degrade import degrade
 from drmamba.data.fields import Field, blur, clouds, noise
 from drmamba.data.geometry import hardened
 from drmamba.data.layering import darkened
@@ -54,18 +54,37 @@ class Synthesizer:
         self.chances = chances / chances[-1]
 
     def page(self, rng: np.random.Generator, shape: tuple[int, int], world: World | None = None) -> Page:
-        """A degraded page, or a piece of one, of the given height and width, with its exact ink."""
-        return degrade(self.clean(rng, shape, world), rng, self.config.degrade, self)
+        """A degraded piece of a page, of the given height and width, with its exact ink."""
+        world = world or self._world(rng)
+        return self._degraded(self.clean(rng, shape, world), rng, world)
 
-    def clean(self, rng: np.random.Generator, shape: tuple[int, int], world: World | None = None) -> Page:
-        """The same before any degradation."""
-        world = world or WORLDS[int(self.chances.searchsorted(rng.random(), side="right"))]
-        layers = self._layers(rng, shape, world)
+    def leaf(self, rng: np.random.Generator, shape: tuple[int, int], world: World | None = None) -> Page:
+        """A whole degraded page: lines end where the page does, within margins."""
+        world = world or self._world(rng)
+        return self._degraded(self.clean(rng, shape, world, whole=True), rng, world)
+
+    def clean(
+        self,
+        rng: np.random.Generator,
+        shape: tuple[int, int],
+        world: World | None = None,
+        *,
+        whole: bool = False,
+    ) -> Page:
+        """A piece of a page, or a whole one, before any degradation."""
+        world = world or self._world(rng)
+        layers = self._layers(rng, shape, world, whole)
         sheet = papyrus(rng, shape) if world == "papyrus" else self.sheet(rng, shape)
-        page = inked(sheet, layers, rng)
-        if world == "papyrus" and rng.random() < 0.5:
-            page = holes(page, rng)
-        return page
+        return inked(sheet, layers, rng)
+
+    def _world(self, rng: np.random.Generator) -> World:
+        return WORLDS[int(self.chances.searchsorted(rng.random(), side="right"))]
+
+    def _degraded(self, page: Page, rng: np.random.Generator, world: World) -> Page:
+        config = self.config.degrade
+        if world == "papyrus":  # pieces of it are lost more often than not, and its back is seldom written on
+            config = replace(config, holes=max(0.5, config.holes), bleed_through=0.2 * config.bleed_through)
+        return degrade(page, rng, config, self)
 
     def verso(self, rng: np.random.Generator, shape: tuple[int, int]) -> Ink:
         """The ink of a page of its own, drawn at half size: it is going to be blurred."""
@@ -78,8 +97,15 @@ class Synthesizer:
         """A blank sheet."""
         return self.papers.sheet(rng, shape)
 
-    def _layers(self, rng: np.random.Generator, shape: tuple[int, int], world: World) -> list[Layer]:
-        text = self._text(rng, shape, world)
+    def _layers(
+        self, rng: np.random.Generator, shape: tuple[int, int], world: World, whole: bool
+    ) -> list[Layer]:
+        if whole:
+            margin = int(rng.uniform(0.04, 0.1) * min(shape))
+            block = self._text(rng, (shape[0] - 2 * margin, shape[1] - 2 * margin), world, whole=True)
+            text = np.pad(block, margin)
+        else:
+            text = self._text(rng, shape, world)
         dark = _ink(rng)
         extras: list[Layer] = []
         lots = rng.random(3)
@@ -97,11 +123,18 @@ class Synthesizer:
         return [Layer(text, dark), *extras]
 
     def _text(
-        self, rng: np.random.Generator, shape: tuple[int, int], world: World, *, scale: float = 1
+        self,
+        rng: np.random.Generator,
+        shape: tuple[int, int],
+        world: World,
+        *,
+        scale: float = 1,
+        whole: bool = False,
     ) -> Field:
-        """The running text of a world."""
+        """The running text of a world, `scale` times as large as on a page."""
         if world == "pen":
-            text = written(hand(rng, float(np.exp(rng.uniform(np.log(9), np.log(34)))) * scale), rng, shape)
+            x_height = float(np.exp(rng.uniform(np.log(9), np.log(34)))) * scale
+            text = written(hand(rng, x_height), rng, shape, whole=whole)
             return worn(text, rng, rng.uniform(0, 0.4) if scale == 1 else 0)
         script: Script = "greek" if world == "papyrus" else "latin"
         if world != "papyrus" and rng.random() < self.config.other_scripts:
@@ -110,7 +143,7 @@ class Synthesizer:
         if file is None:
             script, file = "latin", self.fonts.pick(rng, "latin", written=world == "script") or ""
         size = int(np.exp(rng.uniform(np.log(16), np.log(64))) * scale)
-        text = typeset(rng, shape, file, script, size, capitals=world == "papyrus")
+        text = typeset(rng, shape, file, script, size, capitals=world == "papyrus", whole=whole)
         if scale < 1:
             return text
         if rng.random() < 0.35:

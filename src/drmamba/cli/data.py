@@ -1,0 +1,176 @@
+"""`drmamba data`: check, import and look at pages to train on, and make new ones."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from drmamba.config import DataConfig, SyntheticConfig
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+DEFAULT, SYNTHETIC = DataConfig(), SyntheticConfig()
+WORLDS = ("print", "script", "pen", "papyrus")
+
+
+@click.group()
+def command() -> None:
+    """Check, import, look at and make pages to train on."""
+
+
+@command.command()
+@click.argument("root", type=FOLDER)
+def check(root: Path) -> None:
+    """Count the pairs of each year below ROOT and name whatever is wrong with them.
+
+    ROOT holds <year>/img and <year>/gt, or the folders of the contests' archives as they unpack.
+    Exit code 1 if something is wrong.
+    """
+    from drmamba.data.check import check as look
+
+    findings = look(root)
+    for year, count in findings.years.items():
+        click.echo(f"{year}\t{count}")
+    click.echo(f"total\t{sum(findings.years.values())}")
+    for problem in findings.problems:
+        click.echo(f"wrong: {problem}", err=True)
+    if findings.problems:
+        click.echo(f"{len(findings.problems)} of these pairs cannot be used as they are", err=True)
+        sys.exit(1)
+
+
+@command.command("import")
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The data root to fill.")
+@click.option("--year", help="Name the year where no folder or archive name does (2014).")
+@click.option("--overwrite", is_flag=True, help="Write pairs that are there already once more.")
+def import_(sources: tuple[Path, ...], output: Path, year: str | None, overwrite: bool) -> None:
+    """Lay out the contests' archives or folders as OUTPUT/<year>/{img,gt}.
+
+    SOURCES are ZIP, RAR or 7z files as published, or folders that hold them, packed or unpacked.
+    Pages are copied unchanged; ground truths become 1-bit PNG, ink black.
+    """
+    from drmamba.data.importing import import_pairs
+
+    done = import_pairs(sources, output, year=year, overwrite=overwrite)
+    for remark in done.remarks:
+        click.echo(remark, err=True)
+    years = sorted({pair.year for pair in (*done.written, *done.kept)})
+    for name in years:
+        new, old = (sum(pair.year == name for pair in pairs) for pairs in (done.written, done.kept))
+        click.echo(f"{name}\t{new + old}\t({new} written, {old} there already)")
+
+
+@command.command()
+@click.option("--data", type=FOLDER, help="A data root to take pages from; without it they are synthetic.")
+@click.option("--textures", type=FOLDER, help="A folder of blank paper.")
+@click.option("--finished", is_flag=True, help="Finished training crops instead of one degradation a row.")
+@click.option("--synthetic", is_flag=True, help="Synthetic pages, though --data is given.")
+@click.option("--crop", type=click.IntRange(32, 2048), default=256, show_default=True, help="Side of a tile.")
+@click.option(
+    "--columns", type=click.IntRange(1, 12), default=4, show_default=True, help="Examples in a row."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="A picture file to write."
+)
+def preview(
+    data: Path | None,
+    textures: Path | None,
+    finished: bool,
+    synthetic: bool,
+    crop: int,
+    columns: int,
+    seed: int,
+    output: Path,
+) -> None:
+    """Draw a sheet that shows each degradation: before, after, and the truth."""
+    from dataclasses import replace
+
+    from drmamba.data.dibco import find_pairs
+    from drmamba.data.papers import Papers
+    from drmamba.data.pool import PagePool
+    from drmamba.data.preview import crop_source, degradation_sheet, page_sheet
+    from drmamba.data.synthetic import Synthesizer
+
+    config = replace(DEFAULT, crop=crop)
+    papers = Papers(textures)
+    stock: PagePool | Synthesizer
+    if data and not synthetic:
+        stock = PagePool(find_pairs(data), config, papers)
+    else:
+        stock = Synthesizer(config.synthetic, papers)
+    draw = crop_source(stock, config, finished=finished)
+    if finished:
+        sheet = page_sheet(draw, seed=seed, count=6 * columns, columns=columns)
+    else:
+        sheet = degradation_sheet(draw, stock, seed=seed, columns=columns)
+    _save(sheet, output)
+    click.echo(f"{output}: {sheet.width} x {sheet.height} pixels", err=True)
+
+
+@command.command()
+@click.option("--count", type=click.IntRange(1), default=10, show_default=True)
+@click.option("--width", type=click.IntRange(32, 8192), default=1200, show_default=True)
+@click.option("--height", type=click.IntRange(32, 8192), default=800, show_default=True)
+@click.option("--world", type=click.Choice(WORLDS), help="Only this kind of page.")
+@click.option("--textures", type=FOLDER, help="A folder of blank paper.")
+@click.option("--fonts", type=FOLDER, help="A folder of fonts, instead of the system's.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--quality", type=click.IntRange(1, 100), help="Pages as JPEG of this quality, instead of PNG.")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="A folder for img and gt."
+)
+def synthesize(
+    count: int,
+    width: int,
+    height: int,
+    world: str | None,
+    textures: Path | None,
+    fonts: Path | None,
+    seed: int,
+    quality: int | None,
+    output: Path,
+) -> None:
+    """Make degraded pages with their exact ground truth: OUTPUT/img and OUTPUT/gt."""
+    from dataclasses import replace
+
+    import numpy as np
+    from tqdm import tqdm
+
+    from drmamba.data.papers import Papers
+    from drmamba.data.preview import pixels
+    from drmamba.data.synthetic import Synthesizer
+    from drmamba.images import write_ink
+
+    config = replace(SYNTHETIC, fonts=str(fonts) if fonts else None)
+    maker = Synthesizer(config, Papers(textures))
+    for number in tqdm(range(count), unit="page", disable=None):
+        page = maker.leaf(np.random.default_rng((seed, number)), (height, width), world)  # type: ignore[arg-type]
+        name = f"{world or 'page'}-{seed}-{number:04d}"
+        _save(pixels(page.image), output / "img" / f"{name}.{'jpg' if quality else 'png'}", quality)
+        (output / "gt").mkdir(parents=True, exist_ok=True)
+        write_ink(output / "gt" / f"{name}.png", page.ink)
+    click.echo(f"{count} pages in {output}", err=True)
+
+
+def _save(picture: Image.Image, path: Path, quality: int | None = None) -> None:
+    """Write a picture whole or not at all."""
+    import io
+
+    from drmamba.errors import ImageError
+    from drmamba.images import write_atomic
+
+    kind = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".tif": "TIFF", ".webp": "WEBP"}.get(
+        path.suffix.lower()
+    )
+    if kind is None:
+        raise ImageError(f"{path}: name the picture .png, .jpg, .tif or .webp")
+    file = io.BytesIO()
+    picture.save(file, kind, **({"quality": quality} if quality else {}))
+    write_atomic(path, file.getvalue())
