@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from drmamba.metrics.rings import links, nearest
 from drmamba.metrics.shapes import Components, chessboard
 from drmamba.metrics.skeleton import Mask
 
@@ -20,85 +21,7 @@ BLOCK = 16  # cells whose highest value is kept, to walk faster along straight s
 Bytes = NDArray[np.uint8]
 
 
-@njit(cache=True)
-def links(mask: Any) -> Any:
-    """For every pixel the next one of the mask in its row, and in its column; beyond the last: the size.
-
-    With them a walk along the side of a window costs the pixels it meets, not the pixels it passes.
-    """
-    height, width = mask.shape
-    across = np.empty((height, width + 1), np.int32)
-    down = np.empty((height + 1, width), np.int32)
-    down[height] = height
-    for y in range(height - 1, -1, -1):
-        across[y, width] = width
-        for x in range(width - 1, -1, -1):
-            across[y, x] = x if mask[y, x] else across[y, x + 1]
-            down[y, x] = y if mask[y, x] else down[y + 1, x]
-    return across, down
-
-
-@njit(cache=True)
-def hits(across: Any, down: Any, y: int, x: int, radius: int, boxes: Any, label: int, found: Any) -> int:
-    """Write the flat places of the pixels at exactly this distance, inside the box; return their count."""
-    top, left, bottom, right = boxes[label, 0], boxes[label, 1], boxes[label, 2], boxes[label, 3]
-    width = down.shape[1]
-    first, last = max(x - radius, left), min(x + radius, right)
-    count = 0
-    for side in range(1 if radius == 0 else 2):
-        row = y + radius if side else y - radius
-        if top <= row <= bottom:
-            column = across[row, first]
-            while column <= last:
-                found[count] = row * width + column
-                count += 1
-                column = across[row, column + 1]
-    first, last = max(y - radius + 1, top), min(y + radius - 1, bottom)
-    for side in range(2):
-        column = x + radius if side else x - radius
-        if left <= column <= right and first <= last:
-            row = down[first, column]
-            while row <= last:
-                found[count] = row * width + column
-                count += 1
-                row = down[row + 1, column]
-    return count
-
-
-@njit(cache=True)
-def _meets(across: Any, down: Any, y: int, x: int, radius: int, boxes: Any, label: int) -> bool:
-    """Whether any pixel lies at exactly this distance, inside the box."""
-    top, left, bottom, right = boxes[label, 0], boxes[label, 1], boxes[label, 2], boxes[label, 3]
-    first, last = max(x - radius, left), min(x + radius, right)
-    if y - radius >= top and across[y - radius, first] <= last:
-        return True
-    if y + radius <= bottom and across[y + radius, first] <= last:
-        return True
-    first, last = max(y - radius, top), min(y + radius, bottom)
-    if x - radius >= left and down[first, x - radius] <= last:
-        return True
-    return x + radius <= right and down[first, x + radius] <= last
-
-
-@njit(cache=True)
-def nearest(across: Any, down: Any, distance: Any, y: int, x: int, boxes: Any, label: int) -> int:
-    """Distance to the nearest pixel of the mask that lies in the box of a label; -1 if it holds none.
-
-    `distance` is the chessboard distance to the mask on the whole page.
-    """
-    radius = np.int64(distance[y, x])
-    up, left = y - boxes[label, 0], x - boxes[label, 1]
-    below, right = boxes[label, 2] - y, boxes[label, 3] - x
-    if radius <= min(min(up, left), min(below, right)):
-        return radius
-    while radius <= max(max(up, left), max(below, right)):
-        if _meets(across, down, y, x, radius, boxes, label):
-            return radius
-        radius += 1
-    return -1
-
-
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _ordered(values: Any, labels: Any, count: int) -> Any:
     """The flat places that have a distance, component by component."""
     starts = np.zeros(count + 2, np.int64)
@@ -114,7 +37,7 @@ def _ordered(values: Any, labels: Any, count: int) -> Any:
     return places
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _find_across(links: Any, row: int, column: int) -> int:
     """Follow the links of a row to their end and shorten the way for the next one."""
     while links[row, column] != column:
@@ -123,7 +46,7 @@ def _find_across(links: Any, row: int, column: int) -> int:
     return column
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _find_down(links: Any, row: int, column: int) -> int:
     """The same in a column."""
     while links[row, column] != row:
@@ -132,7 +55,7 @@ def _find_down(links: Any, row: int, column: int) -> int:
     return row
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _factors(
     distances: Any, skeleton: Any, across: Any, down: Any, near: Any, contour: Any, labels: Any, boxes: Any
 ) -> Any:
@@ -179,7 +102,7 @@ def _factors(
     return factors
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _extend_ends(factors: Any, skeleton: Any, places: Any) -> None:
     """Let the end of a line take the factor of its one neighbour, plus one.
 
@@ -202,13 +125,13 @@ def _extend_ends(factors: Any, skeleton: Any, places: Any) -> None:
             factors[y, x] = value + 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _differs(area: int, own: int) -> bool:
     """Whether a neighbour has an area, and another one."""
     return area != 0 and area != own
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _peaks(distances: Any, factors: Any) -> Any:
     """Distance times factor (factors are 0 off the skeleton), and its maxima over blocks of rows and columns."""
     height, width = distances.shape
@@ -225,7 +148,7 @@ def _peaks(distances: Any, factors: Any) -> Any:
     return peaks, by_row, by_column
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _area(
     y: int,
     x: int,
@@ -247,30 +170,30 @@ def _area(
     for side in range(2):
         row = y + radius if side else y - radius
         if boxes[label, 0] <= row <= boxes[label, 2]:
-            place = np.int64(across[row, first])
+            place = int(across[row, first])
             while place <= last:
                 if place % BLOCK == 0 and place + BLOCK <= last:
-                    best = max(best, np.int64(by_row[row, place // BLOCK]))
-                    place = np.int64(across[row, place + BLOCK])
+                    best = max(best, int(by_row[row, place // BLOCK]))
+                    place = int(across[row, place + BLOCK])
                 else:
-                    best = max(best, np.int64(peaks[row, place]))
-                    place = np.int64(across[row, place + 1])
+                    best = max(best, int(peaks[row, place]))
+                    place = int(across[row, place + 1])
     first, last = max(y - radius, boxes[label, 0]), min(y + radius, boxes[label, 2])
     for side in range(2):
         column = x + radius if side else x - radius
         if boxes[label, 1] <= column <= boxes[label, 3]:
-            place = np.int64(down[first, column])
+            place = int(down[first, column])
             while place <= last:
                 if place % BLOCK == 0 and place + BLOCK <= last:
-                    best = max(best, np.int64(by_column[place // BLOCK, column]))
-                    place = np.int64(down[place + BLOCK, column])
+                    best = max(best, int(by_column[place // BLOCK, column]))
+                    place = int(down[place + BLOCK, column])
                 else:
-                    best = max(best, np.int64(peaks[place, column]))
-                    place = np.int64(down[place + 1, column])
+                    best = max(best, int(peaks[place, column]))
+                    place = int(down[place + 1, column])
     return best
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _areas(
     wanted: Any, distances: Any, across: Any, down: Any, near: Any, labels: Any, boxes: Any, peaks: Any,
     by_row: Any, by_column: Any,
@@ -329,7 +252,7 @@ def _areas(
     return result
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _raise_ridges(distances: Any, skeleton: Any) -> None:
     """Add one to a skeleton pixel that is level with its four neighbours (outside the picture: with itself)."""
     height, width = distances.shape

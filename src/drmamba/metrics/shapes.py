@@ -27,7 +27,7 @@ class Components:
         return len(self.boxes) - 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _root(parent: Any, label: int) -> int:
     while parent[label] != label:
         parent[label] = parent[parent[label]]
@@ -35,7 +35,7 @@ def _root(parent: Any, label: int) -> int:
     return label
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _label(mask: Any) -> Any:
     height, width = mask.shape
     labels = np.zeros((height, width), np.int32)
@@ -90,7 +90,7 @@ def components(mask: Mask) -> Components:
     return Components(*_label(mask))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _chessboard(seeds: Any) -> Any:
     height, width = seeds.shape
     distance = np.full((height + 2, width + 2), FAR, np.int32)

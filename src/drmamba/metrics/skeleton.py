@@ -62,7 +62,7 @@ _REMOVE = np.array(
 )
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _erase(pixel: int, alive: Any, codes: Any, steps: Any) -> None:
     """Take one pixel away and tell its eight neighbours."""
     alive[pixel] = False
@@ -70,7 +70,7 @@ def _erase(pixel: int, alive: Any, codes: Any, steps: Any) -> None:
         codes[pixel + steps[k]] &= 255 ^ (1 << ((k + 4) & 7))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _thin(alive: Any, stride: int, remove: Any) -> None:
     """Thin a flat mask with an empty margin of one pixel, in place.
 

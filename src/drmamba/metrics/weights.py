@@ -13,7 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from drmamba.metrics.medial import OUTSIDE, Medial, hits, links, nearest, seed_empty
+from drmamba.metrics.medial import OUTSIDE, Medial, seed_empty
+from drmamba.metrics.rings import hits, links, nearest
 from drmamba.metrics.shapes import Components, chessboard, components
 from drmamba.metrics.skeleton import Mask, thin
 
@@ -88,7 +89,7 @@ def _gap_widths(medial: Medial, wanted: Mask) -> NDArray[np.uint8]:
     return widths
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _quotients(distances: Any, bounds: Any, ceiling: float) -> Any:
     """Distance by bound, 0 where there is no bound."""
     height, width = distances.shape
@@ -121,7 +122,7 @@ def _reached(shape: tuple[int, ...], parts: Components, margins: NDArray[np.int6
     return reached
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _positive_sums(steps: Any) -> Any:
     """Where the steps above and to the left of a pixel, and its own, sum to more than 0."""
     height, width = steps.shape[0] - 1, steps.shape[1] - 1
@@ -136,7 +137,7 @@ def _positive_sums(steps: Any) -> Any:
     return positive
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _gap_distances(away: Any, reached: Any, labels: Any, boxes: Any) -> Any:
     """Distance of paper from the contour, where a stroke reaches, as a byte.
 
@@ -167,7 +168,7 @@ def _gap_distances(away: Any, reached: Any, labels: Any, boxes: Any) -> Any:
     return distances
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _occupied(across: Any, boxes: Any) -> Any:
     """Whether each box holds a linked pixel at all; the hole of a rectangular frame does not."""
     occupied = np.zeros(len(boxes), np.bool_)
@@ -180,7 +181,7 @@ def _occupied(across: Any, boxes: Any) -> Any:
     return occupied
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _surroundings(
     distances: Any, away: Any, contour: Any, owners: Any, strokes: Any, labels: Any, boxes: Any
 ) -> Any:
@@ -202,7 +203,7 @@ def _surroundings(
             best, first, several = 0, 0, False
             for k in range(hits(across, down, y, x, radius, boxes, labels[y, x], found)):
                 owner = owners[found[k]]
-                best = max(best, np.int64(strokes[owner]))
+                best = max(best, int(strokes[owner]))
                 several = several or (k > 0 and owner != first)
                 first = owner
             if distances[y, x] <= best:
