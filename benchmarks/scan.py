@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -77,7 +78,7 @@ def peers() -> dict[str, Callable[[Tensor, Tensor], Tensor]]:
     try:
         from mambapy.pscan import pscan
     except ImportError:
-        print("mambapy is not installed: pip install mambapy to compare with it", flush=True)
+        print("mambapy is not installed: pip install mambapy to compare with it", file=sys.stderr)
     else:
         found["mambapy_pscan"] = lambda a, b: pscan(a[..., None], b[..., None])[..., 0]
     return found
