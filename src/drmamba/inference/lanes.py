@@ -12,11 +12,11 @@ import copy
 import queue
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 import torch
@@ -26,6 +26,10 @@ from drmamba.config import EngineConfig
 from drmamba.errors import BackendError, CheckpointError
 from drmamba.images import RGB
 from drmamba.inference.tiling import Predict, Probability
+from drmamba.model.fuse import fused
+from drmamba.model.network import DRMamba
+
+T = TypeVar("T")
 
 
 class Lanes:
@@ -37,7 +41,8 @@ class Lanes:
         on_cpu = self.devices[0].type == "cpu"
         self.count = (config.workers or torch.get_num_threads()) if on_cpu else len(self.devices)
         self.batch = 1 if on_cpu else config.batch
-        network = network.eval().requires_grad_(False).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        # Batch norms folded, channels-last, a copy: the caller may go on training the network it gave.
+        network = fused(network) if isinstance(network, DRMamba) else network.eval().requires_grad_(False)
         self._networks: queue.SimpleQueue[nn.Module] = queue.SimpleQueue()
         for number in range(self.count):
             device = self.devices[number % len(self.devices)]
@@ -62,6 +67,10 @@ class Lanes:
                 yield from waiting.popleft().result()
 
         return stream
+
+    def submit(self, work: Callable[[nn.Module], T]) -> Future[T]:
+        """Run anything else with the network, in turn with the windows."""
+        return self._pool.submit(lambda: work(self._lane.network))
 
     def _enter(self) -> None:
         self._lane.network = self._networks.get()
