@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 import torch
@@ -48,8 +48,11 @@ from drmamba.inference.lanes import Lanes
 from drmamba.inference.quality import Quality, Tally
 from drmamba.inference.rescale import InvertedRows, ScaledRows, fitting_scale, restored
 from drmamba.inference.survey import Survey, survey
-from drmamba.inference.tiling import Band, Probability, bands
+from drmamba.inference.tiling import Band, Predict, Probability, bands
 from drmamba.model.network import DRMamba
+
+if TYPE_CHECKING:
+    from drmamba.inference.explain import Explanation
 
 Source = str | Path | Image.Image | NDArray[Any] | Rows
 Keep = Literal["ink", "grey", "probability"]
@@ -69,6 +72,7 @@ class Page:
     quality: Quality
     kept: Probability | None = None
     grey: NDArray[np.uint8] | None = None  # the probability in 256 steps: a quarter of the memory
+    explanation: Explanation | None = None  # the network's maps, if asked for
 
     @cached_property
     def binary(self) -> Ink:
@@ -114,8 +118,10 @@ class Binarizer:
         engine: EngineConfig | None = None,
         provenance: Provenance | None = None,
         sha256: str = "",
+        explain: bool = False,
     ) -> None:
         self.config = config or InferenceConfig()
+        self.explain = explain  # every page comes with the maps that led to it
         self.provenance = provenance or Provenance()
         self.sha256 = sha256  # of the model file
         self.lanes = Lanes(network, engine)
@@ -127,12 +133,15 @@ class Binarizer:
         *,
         config: InferenceConfig | None = None,
         engine: EngineConfig | None = None,
+        explain: bool = False,
     ) -> Binarizer:
         """A Binarizer for a preset's name or a model file."""
         network, provenance, sha256 = load_model(model)
         if not provenance.trained:
             warnings.warn(UNTRAINED.format(str(model)), UntrainedWarning, stacklevel=2)
-        return cls(network, config=config, engine=engine, provenance=provenance, sha256=sha256)
+        return cls(
+            network, config=config, engine=engine, provenance=provenance, sha256=sha256, explain=explain
+        )
 
     @overload
     def __call__(self, page: Source, **settings: Any) -> Page: ...
@@ -151,12 +160,12 @@ class Binarizer:
             return (self(one, **settings) for one in page)
         config = replace_values(self.config, settings)
         if not isinstance(page, str | Path):
-            return self.binarize(page if isinstance(page, Rows) else as_rows(page), config)
+            return self._one(page if isinstance(page, Rows) else as_rows(page), config)
         found = None
         for rows in open_pages(page):
             if found is not None:
                 raise InputError(f"{page} holds several pages; use `for p in binarizer.pages({str(page)!r})`")
-            found = self.binarize(rows, config)
+            found = self._one(rows, config)
         if found is None:
             raise InputError(f"{page} holds no page")
         return found
@@ -164,12 +173,30 @@ class Binarizer:
     def pages(self, path: str | Path, **settings: Any) -> Iterator[Page]:
         """Every page of a file, one after the other; for PDF and multi-page TIFF."""
         config = replace_values(self.config, settings)
-        return (self.binarize(rows, config) for rows in open_pages(path))
+        return (self._one(rows, config) for rows in open_pages(path))
 
-    def binarize(self, rows: Rows, config: InferenceConfig | None = None, keep: Keep = "probability") -> Page:
-        """Binarize one page given as rows; `keep` says what remains beside the bitmap."""
+    def _one(self, rows: Rows, config: InferenceConfig) -> Page:
+        if not self.explain:
+            return self.binarize(rows, config)
+        from drmamba.inference.explain import Exploration
+
+        return Exploration(self, rows, config).explained()
+
+    def binarize(
+        self,
+        rows: Rows,
+        config: InferenceConfig | None = None,
+        keep: Keep = "probability",
+        *,
+        looked: Survey | None = None,
+        predict: Predict | None = None,
+    ) -> Page:
+        """Binarize one page given as rows; `keep` says what remains beside the bitmap.
+
+        `looked` is the page's survey, if it was made before; `predict` takes the network's place.
+        """
         config = config or self.config
-        looked = survey(rows)
+        looked = looked or survey(rows)
         inverted = config.invert and looked.inverted
         margins = looked.margins if config.margins else None
         scale = fitting_scale(looked.strokes) if config.scale == "auto" else config.scale
@@ -177,7 +204,7 @@ class Binarizer:
         shape = (rows.height, rows.width)
         kept = np.empty(shape, np.float32) if keep == "probability" else None
         grey = np.empty(shape, np.uint8) if keep == "grey" else None
-        for band in self._bands(rows, config, scale, inverted):
+        for band in self.bands(rows, config, scale, inverted, predict):
             found = band.probability
             if margins is not None:
                 found = np.where(_under(margins, looked, band, rows.width), np.float32(0), found)
@@ -191,8 +218,17 @@ class Binarizer:
         quality = tally.judge(looked, scale, inverted=inverted, margins=margins is not None, trained=trained)
         return Page(bitmap, quality, kept, grey)
 
-    def _bands(self, rows: Rows, config: InferenceConfig, scale: float, inverted: bool) -> Iterator[Band]:
-        predict = self.lanes.predict(suppress=config.suppress, min_contrast=config.min_contrast)
+    def bands(
+        self,
+        rows: Rows,
+        config: InferenceConfig,
+        scale: float,
+        inverted: bool,
+        predict: Predict | None = None,
+    ) -> Iterator[Band]:
+        """The page's probability, or what `predict` gives in its place, at the page's own size."""
+        if predict is None:
+            predict = self.lanes.predict(suppress=config.suppress, min_contrast=config.min_contrast)
         source: Rows = InvertedRows(rows) if inverted else rows
         if scale == 1:
             return bands(source, predict, config.windows)

@@ -1,0 +1,214 @@
+"""Why a page came out as it did: the block's maps, stitched over the page, and the suppression knob.
+
+The maps of a window are what the dual-route block saw: D, B and beta (Eqs. 6-12), averaged over its channels.
+They are blended over the page exactly as the probability is. Kept routes answer another `suppress` without
+the encoder and the scans: only the fusion and what follows it are run again.
+
+>>> import numpy as np
+>>> from drmamba.inference.binarizer import Binarizer, load_model
+>>> binarizer = Binarizer(load_model("lite")[0], explain=True)
+>>> page = binarizer(np.random.default_rng(0).integers(0, 255, (60, 80, 3), np.uint8))
+>>> page.explanation.beta.shape, bool((page.explanation.beta <= 1).all())
+((60, 80), True)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from drmamba.config import InferenceConfig, replace_values
+from drmamba.errors import InputError
+from drmamba.images import RGB, Rows
+from drmamba.inference.binarizer import Binarizer, Page
+from drmamba.inference.lanes import contrast
+from drmamba.inference.rescale import fitting_scale
+from drmamba.inference.survey import survey
+from drmamba.inference.tiling import Predict, Probability
+from drmamba.model.block import Maps
+from drmamba.model.network import DRMamba, Routes
+
+T = TypeVar("T")
+Map = NDArray[np.float32]  # (H, W), 0 or more
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The maps of a page, each (H, W) and averaged over the block's channels."""
+
+    D: Map  # detail route: what changes fast
+    B: Map  # background route: what changes slowly
+    beta: Map  # the gate, 0 to 1 (times `suppress`): how much of B is taken away
+    taken: Map  # beta * B, what was taken away from D
+
+    def maps(self) -> dict[str, Map]:
+        """By name, in the order of the fields."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is remembered of one window."""
+
+    probability: Probability
+    means: Map  # D, B, beta, beta * B at suppress = 1: (4, h, w) at the block's stride
+    window: RGB | None  # and the rest: only while there is memory for the knob
+    u: Tensor | None = None
+    maps: Maps | None = None
+    blank: bool = False  # too little contrast: the probability stays 0
+
+    @property
+    def size(self) -> int:
+        """Bytes that the knob costs."""
+        tensors = (self.u, *(self.maps or ()))
+        return sum(t.nbytes for t in tensors if t is not None)
+
+
+class Exploration:
+    """One page, seen once by the network and then looked at in many ways.
+
+    `keep` is how many bytes may be held for the knob: enough for all windows, and `turn` runs only what
+    follows the maps; else it runs the whole network again. The page must stay readable in the meantime.
+    """
+
+    def __init__(
+        self, binarizer: Binarizer, rows: Rows, config: InferenceConfig | None = None, *, keep: int = 0
+    ) -> None:
+        self.binarizer, self.rows, self.config = binarizer, rows, config or binarizer.config
+        self.looked = survey(rows)
+        self.scale = fitting_scale(self.looked.strokes) if self.config.scale == "auto" else self.config.scale
+        self._left = keep
+        self._seen: list[Seen] = []
+        self.page = self._binarize(self._record)
+
+    @property
+    def kept(self) -> int:
+        """Bytes held for the knob; 0 if another suppression needs the whole network."""
+        return sum(seen.size for seen in self._seen)
+
+    def turn(self, *, suppress: float | None = None, threshold: float | None = None) -> Page:
+        """The page with another suppression or threshold, from now on."""
+        old = self.config
+        changes = {"suppress": suppress, "threshold": threshold}
+        self.config = replace_values(old, {k: v for k, v in changes.items() if v is not None})
+        if self.config.suppress == old.suppress:
+            self.page = self._binarize(lambda _: iter([seen.probability for seen in self._seen]))
+        elif self.kept:
+            fused = list(self._stream(map(self._fuser, self._seen)))
+            self._seen = [replace(s, probability=p) for s, p in zip(self._seen, fused, strict=True)]
+            self.page = self._binarize(lambda _: iter(fused))
+        else:
+            self._seen = []
+            self.page = self._binarize(self._record)
+        return self.page
+
+    def explained(self) -> Page:
+        """The page with its maps."""
+        return replace(self.page, explanation=self.explanation())
+
+    def explanation(self) -> Explanation:
+        """The maps over the whole page, at its own size."""
+        D, B, beta, taken = (self._stitched(channel) for channel in range(4))
+        strength = np.float32(self.config.suppress)
+        return Explanation(D, B, beta * strength, taken * strength)
+
+    def _binarize(self, predict: Predict) -> Page:
+        return self.binarizer.binarize(self.rows, self.config, looked=self.looked, predict=predict)
+
+    def _stitched(self, channel: int) -> Map:
+        # Bands hold values from 0 to 1; blending is linear, so a map may pass in units of its largest value.
+        largest = max(float(seen.means[channel].max()) for seen in self._seen) or 1.0
+        page = np.empty((self.rows.height, self.rows.width), np.float32)
+        predict: Predict = lambda _: (_enlarged(s, channel) / np.float32(largest) for s in self._seen)  # noqa: E731
+        for band in self.binarizer.bands(self.rows, self.config, self.scale, False, predict):
+            page[band.top : band.top + len(band.probability)] = band.probability
+        return page * np.float32(largest)
+
+    def _record(self, windows: Iterator[RGB]) -> Iterator[Probability]:
+        """A prediction that remembers."""
+        for seen in self._stream(map(self._looker, windows)):
+            self._left -= seen.size
+            if self._left < 0:  # all or nothing: half a page would be no help
+                seen = _without_knob(seen)
+                self._seen = [_without_knob(s) for s in self._seen]
+            self._seen.append(seen)
+            yield seen.probability
+
+    def _stream(self, work: Iterator[Callable[[nn.Module], T]]) -> Iterator[T]:
+        """Results in order, as many under way as there are lanes."""
+        waiting: deque[Future[T]] = deque()
+        for one in work:
+            waiting.append(self.binarizer.lanes.submit(one))
+            if len(waiting) > self.binarizer.lanes.count + 1:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    def _looker(self, window: RGB) -> Callable[[nn.Module], Seen]:
+        suppress, keep = self.config.suppress, self._left > 0
+        blank = contrast(window) < self.config.min_contrast
+
+        @torch.inference_mode()
+        def look(network: nn.Module) -> Seen:
+            if not isinstance(network, DRMamba):
+                raise InputError(f"only a DRMamba network can explain itself, not a {type(network).__name__}")
+            routes = network.routes(_image(window, network))
+            found = _probability(network, routes, suppress, blank)
+            D, B, beta = routes.maps
+            means = torch.stack([D.mean(1), B.mean(1), beta.mean(1), (beta * B).mean(1)], 1)[0]
+            seen = Seen(found, means.float().cpu().numpy(), window, routes.u, routes.maps, blank)
+            return seen if keep else _without_knob(seen)
+
+        return look
+
+    def _fuser(self, seen: Seen) -> Callable[[nn.Module], Probability]:
+        suppress = self.config.suppress
+
+        @torch.inference_mode()
+        def fuse(network: nn.Module) -> Probability:
+            assert isinstance(network, DRMamba)
+            assert seen.window is not None
+            assert seen.u is not None
+            assert seen.maps is not None
+            image = _image(seen.window, network)
+            u, maps = seen.u.to(image.device), Maps(*(x.to(image.device) for x in seen.maps))
+            page = F.pad(image, (0, 4 * u.shape[3] - image.shape[3], 0, 4 * u.shape[2] - image.shape[2]),
+                         mode="replicate")  # fmt: skip
+            routes = Routes(page, u, maps, (image.shape[2], image.shape[3]))
+            return _probability(network, routes, suppress, seen.blank)
+
+        return fuse
+
+
+def _image(window: RGB, network: nn.Module) -> Tensor:
+    device = next(network.parameters()).device
+    batch = torch.from_numpy(np.ascontiguousarray(window)[None]).to(device)
+    return batch.permute(0, 3, 1, 2).float() / 255
+
+
+def _probability(network: DRMamba, routes: Routes, suppress: float, blank: bool) -> Probability:
+    if blank:
+        return np.zeros(routes.size, np.float32)
+    found: Probability = network.fuse(routes, suppress)[0].float().sigmoid().cpu().numpy()
+    return found
+
+
+def _enlarged(seen: Seen, channel: int) -> Map:
+    """A window's map at the window's own size."""
+    height, width = seen.probability.shape
+    small = torch.from_numpy(seen.means[channel])[None, None]
+    large: Map = F.interpolate(small, scale_factor=4.0, mode="bilinear")[0, 0, :height, :width].numpy()
+    return large
+
+
+def _without_knob(seen: Seen) -> Seen:
+    return replace(seen, window=None, u=None, maps=None)
