@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numba
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 Field = NDArray[np.float32]
 
+TILE = 1024  # pixels: side of the ready-made pieces of fine noise
+FINE = 4.5  # pixels: noise of smaller cells is cut from them
+
 
 def noise(rng: np.random.Generator, shape: tuple[int, int], cell: float | tuple[float, float]) -> Field:
     """Gaussian noise of unit variance or a little less, smooth at the scale of `cell` pixels (down, across).
@@ -19,6 +22,37 @@ def noise(rng: np.random.Generator, shape: tuple[int, int], cell: float | tuple[
     It is drawn on a coarse lattice and interpolated, which costs far less than filtering at full size.
     """
     down, across = cell if isinstance(cell, tuple) else (cell, cell)
+    if down == across < FINE and max(shape) <= TILE // 2:
+        return _piece(_tile(round(2 * down)), rng, shape)
+    return _interpolated(rng, shape, down, across)
+
+
+def white(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
+    """Gaussian noise of unit variance without any smoothness."""
+    if max(shape) <= TILE // 2:
+        return _piece(_tile(0), rng, shape)
+    return rng.standard_normal(shape, dtype=np.float32)
+
+
+def _piece(tile: Field, rng: np.random.Generator, shape: tuple[int, int]) -> Field:
+    """A random window of a tile, turned over at random."""
+    lots = rng.integers(0, (TILE - shape[0] + 1, TILE - shape[1] + 1, 8))
+    top, left, turn = int(lots[0]), int(lots[1]), int(lots[2])
+    piece = tile[top : top + shape[0], left : left + shape[1]]
+    piece = piece[:: -1 if turn & 1 else 1, :: -1 if turn & 2 else 1]
+    return -piece if turn & 4 else piece.copy()
+
+
+@cache
+def _tile(half_cells: int) -> Field:
+    """Fine noise, made once: to draw and interpolate it for every crop would cost more than all the rest."""
+    rng = np.random.default_rng(half_cells)
+    if half_cells == 0:
+        return rng.standard_normal((TILE, TILE), dtype=np.float32)
+    return _interpolated(rng, (TILE, TILE), half_cells / 2, half_cells / 2)
+
+
+def _interpolated(rng: np.random.Generator, shape: tuple[int, int], down: float, across: float) -> Field:
     rows = _spline(shape[0], max(1, round(shape[0] / down)))
     columns = _spline(shape[1], max(1, round(shape[1] / across)))
     lattice = rng.standard_normal((rows.shape[1], columns.shape[1]), dtype=np.float32)

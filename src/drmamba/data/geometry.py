@@ -40,10 +40,11 @@ def turned(piece: NDArray[np.uint8], size: int, zoom: float, angle: float) -> ND
         return piece[start : start + size, start : start + size]
     picture = Image.fromarray(piece)
     if angle:
-        picture = picture.rotate(angle, Image.Resampling.BICUBIC)
+        picture = picture.rotate(angle, Image.Resampling.BILINEAR)
     margin = max(0.0, (piece.shape[0] - size / zoom) / 2)
     box = (margin, margin, piece.shape[1] - margin, piece.shape[0] - margin)
-    return np.asarray(picture.resize((size, size), Image.Resampling.BICUBIC, box))
+    smooth = Image.Resampling.BICUBIC if piece.ndim == 3 else Image.Resampling.BILINEAR
+    return np.asarray(picture.resize((size, size), smooth, box))
 
 
 def hardened(coverage: NDArray[np.uint8]) -> Ink:

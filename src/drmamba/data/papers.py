@@ -85,7 +85,7 @@ def scanned(texture: NDArray[np.uint8], rng: np.random.Generator, shape: tuple[i
 
 def paper(rng: np.random.Generator, shape: tuple[int, int]) -> Picture:
     """A procedural sheet of paper: cloudy, grained, sometimes with laid lines or fibres."""
-    shade = _mottle(rng, shape, rng.uniform(0.005, 0.05))
+    shade = _mottle(rng, shape, rng.uniform(0.005, 0.035))
     shade += noise(rng, shape, 2) * np.float32(rng.uniform(0.002, 0.02))
     if rng.random() < 0.3:
         shade += laid_lines(rng, shape)
@@ -98,7 +98,7 @@ def papyrus(rng: np.random.Generator, shape: tuple[int, int]) -> Picture:
     """A dark sheet of crossed fibres, uneven at every scale."""
     shade = _mottle(rng, shape, rng.uniform(0.06, 0.16))
     shade += fibres(rng, shape, rng.uniform(0.07, 0.16))
-    cross = fibres(rng, (shape[1], shape[0]), rng.uniform(0.02, 0.07)).T
+    cross = fibres(rng, (shape[1], shape[0]), rng.uniform(0.01, 0.05)).T
     shade += cross + noise(rng, shape, 2) * np.float32(rng.uniform(0.01, 0.04))
     return tinted(shade, drawn(PAPYRI, rng), rng)
 
@@ -140,7 +140,7 @@ def fibres(rng: np.random.Generator, shape: tuple[int, int], height: float) -> F
     thin = noise(rng, shape, (2, rng.uniform(60, 200)))
     middle = noise(rng, shape, (rng.uniform(3, 7), rng.uniform(100, 300)))
     broad = noise(rng, shape, (rng.uniform(10, 24), 300))
-    streaks = (0.5 * thin + 0.7 * middle + 0.5 * broad) * (1 + 0.4 * noise(rng, shape, 50))
+    streaks = (0.8 * thin + 0.7 * middle + 0.3 * broad) * (1 + 0.4 * noise(rng, shape, 50))
     lean = np.rint(ramp(rng, (1, shape[1]))[0] * rng.uniform(0, 6)).astype(np.int64)
     rows = (np.arange(shape[0])[:, None] + lean[None, :]) % shape[0]
     return np.take_along_axis(streaks, rows, 0) * np.float32(height)

@@ -7,7 +7,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from drmamba.data.fields import blur, clouds, noise, ramp, smoothstep
+from drmamba.data.fields import blur, clouds, noise, ramp, smoothstep, white
 from drmamba.data.layering import covered, darkened
 from drmamba.data.page import Page, Picture
 
@@ -71,11 +71,11 @@ def grain(page: Page, rng: np.random.Generator) -> Page:
     height = np.float32(min(rng.uniform(0.01, 0.07), 0.6 * page.contrast()))
     kind = rng.integers(3)
     if kind == 0:
-        speckle: Picture = rng.standard_normal((*page.shape, 1), dtype=np.float32)
+        speckle: Picture = white(rng, page.shape)[..., None]
     elif kind == 1:
         speckle = noise(rng, page.shape, rng.uniform(1.5, 2.5))[..., None] * np.float32(1.3)
     else:
-        speckle = rng.standard_normal((*page.shape, 3), dtype=np.float32)
+        speckle = np.stack([white(rng, page.shape) for _ in range(3)], 2)
     if rng.random() < 0.3:
         speckle = speckle * (np.float32(1.5) - page.image)  # more of it in the dark
     return Page(np.clip(page.image + height * speckle, 0, 1), page.ink)

@@ -6,7 +6,8 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -17,40 +18,55 @@ from drmamba.data.synthetic.texts import SHAPED, Script, words
 from drmamba.errors import DataError
 
 SUFFIXES = (".ttf", ".otf", ".ttc")
-FEWEST = 20  # words that a font must be able to set
+FEWEST = 15  # words that a font must be able to set
 BUILT_IN = ""  # stands for the font inside Pillow
 # By file name: fonts of signs, and fonts that look written.
 _SIGNS = re.compile(
-    r"symbol|emoji|dingbat|math|music|icon|d050000l|braille|barcode|musix|fallback|lastresort|keyboard",
+    r"symbol|emoji|dingbat|math|music|icon|d050000l|braille|barcode|fallback|lastresort"
+    r"|^cm(ex|sy|mi)|^stix(siz|nonuni)|biolinum_k",
     re.IGNORECASE,
 )
 _WRITTEN = re.compile(
-    r"script|hand|z003|chancery|dancing|kristi|breip|kaushan|femke|ecolier|joscelyn|bwht|havana|isabella|gazis"
-    r"|cursive|callig|ruf|dkg|courgette|satisfy|pacifico|caveat|allura|tangerine",
+    r"script|hand|z003|chancery|dancing|kristi|breip|kaushan|femke|ecolier|joscelyn|because|havana|isabella"
+    r"|gazis|cursive|callig|^ruf|^dkg|courgette|satisfy|pacifico|caveat|allura|tangerine",
     re.IGNORECASE,
 )
+_FAMILY = re.compile(r"[^-_.\d]+")
 
 Font = ImageFont.FreeTypeFont
 
 
 class Fonts:
-    """Font files, fixed in order, so that a random choice is the same wherever the same fonts are."""
+    """Font files by family, fixed in order, so that a choice is the same wherever the same fonts are."""
 
     def __init__(self, folder: Path | str | None = None) -> None:
         files = font_files([Path(folder)] if folder else system_folders())
         if folder and not files:
             raise DataError(f"{folder} holds no fonts ({', '.join(SUFFIXES)})")
-        self.printed = [f for f in files if not _WRITTEN.search(Path(f).name)] or [BUILT_IN]
-        self.written = [f for f in files if _WRITTEN.search(Path(f).name)] or self.printed
+        self.printed = families(f for f in files if not _WRITTEN.search(Path(f).name)) or [[BUILT_IN]]
+        self.written = families(f for f in files if _WRITTEN.search(Path(f).name)) or self.printed
         self.shaped = bool(features.check("raqm"))
 
     def pick(self, rng: np.random.Generator, script: Script, *, written: bool = False) -> str | None:
-        """A random font that has the script's letters, or None where there is none."""
+        """A random font of a random family that has the script's letters, or None where there is none."""
         if script in SHAPED and not self.shaped:
             return None
-        files: Sequence[str] = self.written if written else self.printed
-        order = (files[int(place)] for place in rng.permutation(len(files)))
-        return next((file for file in order if len(settable(file, script)) >= FEWEST), None)
+        choice = self.written if written else self.printed
+        for place in rng.permutation(len(choice)):
+            family = choice[int(place)]
+            file = family[int(rng.integers(len(family)))]
+            if len(settable(file, script)) >= FEWEST:
+                return file
+        return None
+
+
+def families(files: Iterable[str]) -> list[list[str]]:
+    """Files whose names begin alike, together: a family of forty cuts is not drawn forty times as often."""
+    groups: dict[str, list[str]] = {}
+    for file in files:
+        found = _FAMILY.match(Path(file).name)
+        groups.setdefault(found.group() if found else file, []).append(file)
+    return list(groups.values())
 
 
 def system_folders() -> list[Path]:
@@ -103,7 +119,12 @@ def settable(file: str, script: Script) -> tuple[str, ...]:
     try:
         font = loaded(file, 20)
         missing = bytes(font.getmask("\U0010fffd"))
-        known = {c for c in set("".join(words(script))) if bytes(font.getmask(c)) not in (missing, b"")}
+        known = {
+            c
+            for c in set("".join(words(script)))
+            # Marks that are set above or below a letter have no picture of their own.
+            if unicodedata.category(c)[0] == "M" or bytes(font.getmask(c)) not in (missing, b"")
+        }
     except OSError:
         return ()
     return tuple(word for word in words(script) if known.issuperset(word))

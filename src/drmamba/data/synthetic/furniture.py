@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from drmamba.data.fields import Field, clouds, smoothstep
-from drmamba.data.synthetic.fonts import loaded, settable
+from drmamba.data.synthetic.fonts import FEWEST, loaded, settable
 from drmamba.data.synthetic.pen import stamp
 
 
@@ -46,7 +46,7 @@ def initial(
     rng: np.random.Generator, shape: tuple[int, int], file: str, size: int
 ) -> tuple[Field, tuple[slice, slice]]:
     """One large letter and the box it takes up, to be cleared of other text."""
-    letter = settable(file, "latin")[rng.integers(20)][0].upper()
+    letter = settable(file, "latin")[rng.integers(FEWEST)][0].upper()
     font = loaded(file, size)
     canvas = Image.new("L", (shape[1], shape[0]))
     place = rng.uniform(-0.2, 0.8) * shape[1], rng.uniform(-0.2, 0.8) * shape[0]
