@@ -133,7 +133,7 @@ class Batch:
 
     def _file(self, job: Job, reader: Reader) -> Iterator[PageRecord]:
         """A file's pages, or the one reason why it failed; whatever happens, the batch goes on."""
-        page = 0
+        page, started = 0, time.perf_counter()
         try:
             origin = self._origin(job)
             skipped = None if self.options.overwrite else self._finished(job, origin)
@@ -148,7 +148,10 @@ class Batch:
             words = " ".join(words.split())
             if str(job.source) not in words:
                 words = f"{job.source}: {words}"
-            yield PageRecord(status="failed", input=str(job.source), page=page + 1, error=words)
+            seconds = round(time.perf_counter() - started, 3)
+            yield PageRecord(
+                status="failed", input=str(job.source), page=page + 1, error=words, seconds=seconds
+            )
 
     def _origin(self, job: Job) -> Origin:
         settings: dict[str, Any] = self.binarizer.config.to_dict()

@@ -1,0 +1,177 @@
+"""An explanation as a figure made for looking, and as files made for measuring."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, PngImagePlugin
+
+from drmamba.errors import ImageError, InputError, MissingExtra
+from drmamba.images import RGB, Ink, write_atomic
+from drmamba.inference.binarizer import Page
+from drmamba.inference.explain import Map
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LONGEST = 1400  # pixels of a panel's longer side, drawn: more is lost on a page of paper anyway
+WIDTH = 13.0  # inches
+DPI = 150
+RIM = 24  # pixels
+FALSE_INK, LOST_INK = (214, 39, 40), (31, 119, 240)
+FORMATS = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One picture of the figure."""
+
+    title: str
+    words: str
+    values: NDArray[Any]  # (H, W, 3) as it is, or (H, W) in colours
+    colours: str | None = None  # a colour map's name
+    limits: tuple[float, float] | None = None
+
+
+def panels(source: RGB, page: Page, truth: Ink | None = None) -> list[Panel]:
+    """What the figure shows, in order."""
+    if page.explanation is None:
+        raise InputError("this page was made without its maps; use Binarizer(..., explain=True)")
+    why = page.explanation
+    ink = _white(page.binary)
+    shown = [
+        Panel("Input", "the scan as the program reads it", _small(source)),
+        Panel("Detail route  D", "forgets fast: strokes and edges", _small(why.D), "magma"),
+        Panel("Background route  B", "forgets slowly: paper, stains, shadow", _small(why.B), "viridis"),
+        Panel("Gate  β", "how much of the background to take away", _small(why.beta), "cividis"),
+        Panel("Taken away  β · B", "what was subtracted from D", _small(why.taken), "viridis"),
+        Panel("Probability of ink", "the network's answer", _small(page.probability), "gray_r", (0.0, 1.0)),
+        Panel("Output", _output_words(page), _small(ink)),
+    ]
+    if truth is not None:
+        shown.append(_difference(page.binary, truth))
+    return shown
+
+
+def draw(
+    source: RGB, page: Page, *, title: str = "", truth: Ink | None = None, suffix: str = ".png"
+) -> bytes:
+    """The figure as the bytes of a PNG, PDF, SVG, JPEG or WebP."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("matplotlib", "benchmark") from error
+    if suffix.lower() not in FORMATS:
+        raise ImageError(f"a figure is written as {', '.join(FORMATS)}, not as {suffix!r}")
+    shown = panels(source, page, truth)
+    tall = source.shape[0] / source.shape[1]
+    columns = 4 if tall > 0.75 else 2  # wide pages stay legible two in a row
+    rows = -(-len(shown) // columns)
+    panel = WIDTH / columns
+    height = rows * (min(2.2, max(0.12, tall)) * panel * 0.9 + 0.62) + 0.6
+    figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08, wspace=0.02, hspace=0.0)  # type: ignore[union-attr]
+    warning = "UNTRAINED MODEL: these maps mean nothing  ·  " if "untrained" in page.quality.flags else ""
+    figure.suptitle(
+        warning + title, fontsize=12, color="#b00020" if warning else "#222222", x=0.01, ha="left"
+    )
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax, one in zip(axes, shown, strict=False):
+        _draw_panel(ax, one)
+    for ax in axes[len(shown) :]:
+        ax.axis("off")
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=suffix.lower().lstrip("."))
+    return buffer.getvalue()
+
+
+def _draw_panel(ax: Axes, panel: Panel) -> None:
+    if panel.colours is None:
+        ax.imshow(panel.values, interpolation="antialiased")
+    else:
+        low, high = panel.limits or _usual(panel.values)
+        drawn = ax.imshow(panel.values, cmap=panel.colours, vmin=low, vmax=high, interpolation="antialiased")
+        beside = ax.inset_axes((1.015, 0.0, 0.02, 1.0))  # as high as the picture, whatever its shape
+        bar = ax.figure.colorbar(drawn, cax=beside)
+        bar.ax.tick_params(labelsize=8, length=2)
+        bar.ax.locator_params(nbins=4)
+        bar.outline.set_linewidth(0.4)  # type: ignore[operator]
+    ax.set_title(panel.title, fontsize=12, fontweight="bold", loc="left", pad=19)
+    ax.annotate(
+        panel.words, (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points",
+        fontsize=9, color="#555555",
+    )  # fmt: skip
+    ax.set_xticks([])
+    ax.set_yticks([])
+    for spine in ax.spines.values():
+        spine.set(color="#bbbbbb", linewidth=0.6)
+
+
+def _usual(values: Map) -> tuple[float, float]:
+    """The range of a map without outliers, nor the page's rim, where the scans have only begun."""
+    down, across = (min(RIM, side // 4) for side in values.shape)
+    inner = values[down : values.shape[0] - down, across : values.shape[1] - across]
+    low, high = np.percentile(inner, (0.5, 99.5))
+    return float(low), float(high)
+
+
+def _output_words(page: Page) -> str:
+    return f"{page.quality.ink:.1%} of the page is ink"
+
+
+def _difference(ink: Ink, truth: Ink) -> Panel:
+    if truth.shape != ink.shape:
+        sizes = f"{truth.shape[1]} x {truth.shape[0]}, the page {ink.shape[1]} x {ink.shape[0]}"
+        raise InputError(f"the ground truth is {sizes} pixels; give the one of this page")
+    both, false, lost = (int(np.count_nonzero(x)) for x in (ink & truth, ink & ~truth, truth & ~ink))
+    colours = np.full((*ink.shape, 3), 255, np.uint8)
+    colours[ink & truth] = 150
+    colours[ink & ~truth] = FALSE_INK
+    colours[truth & ~ink] = LOST_INK
+    score = 200 * both / max(1, 2 * both + false + lost)
+    words = f"red: false ink {false:,}   blue: lost ink {lost:,}   F-measure {score:.2f}"
+    return Panel("Difference to the ground truth", words, _small(colours))
+
+
+def _white(ink: Ink) -> RGB:
+    """Ink black on white."""
+    return np.repeat(np.where(ink, np.uint8(0), np.uint8(255))[:, :, None], 3, axis=2)
+
+
+def _small(values: NDArray[Any]) -> NDArray[Any]:
+    """No larger than it will be drawn; areas are averaged, so that thin strokes grey but do not break."""
+    factor = -(-max(values.shape[:2]) // LONGEST)
+    return values if factor == 1 else np.asarray(Image.fromarray(values).reduce(factor))
+
+
+def write_maps(folder: Path, stem: str, page: Page) -> list[Path]:
+    """Each map as a 16-bit PNG, 65535 = the map's largest value, and all of them unscaled in one npz.
+
+    A PNG's text `drmamba` says which value 65535 stands for.
+    """
+    if page.explanation is None:
+        raise InputError("this page was made without its maps; use Binarizer(..., explain=True)")
+    maps: dict[str, Map] = page.explanation.maps() | {"probability": page.probability}
+    written = []
+    for name, values in maps.items():
+        largest = 1.0 if name == "probability" else float(values.max()) or 1.0
+        info = PngImagePlugin.PngInfo()
+        info.add_itxt("drmamba", json.dumps({"map": name, "65535": largest}))
+        buffer = io.BytesIO()
+        grey = Image.fromarray(np.rint(values / largest * 65535).astype(np.uint16))
+        grey.save(buffer, "PNG", pnginfo=info)
+        written.append(folder / f"{stem}.{name}.png")
+        write_atomic(written[-1], buffer.getvalue())
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **maps, binary=page.binary)  # type: ignore[arg-type]
+    written.append(folder / f"{stem}.npz")
+    write_atomic(written[-1], packed.getvalue())
+    return written

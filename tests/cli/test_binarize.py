@@ -1,0 +1,186 @@
+"""`drmamba binarize` as its users meet it."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from drmamba.cli.binarize import Bytes, command
+from drmamba.errors import ConfigError, InputError
+from drmamba.images import read_ink
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "inference"))
+from stand_in import Darkness, save, text_page
+
+from drmamba.checkpoint import Provenance
+
+
+@pytest.fixture
+def dark(monkeypatch):
+    """The command with a network of one line behind it."""
+    import drmamba.inference.binarizer as module
+
+    loaded = {"trained": True}
+
+    def load(_):
+        return Darkness(), Provenance(trained=loaded["trained"]), "dark"
+
+    monkeypatch.setattr(module, "load_model", load)
+    return loaded
+
+
+@pytest.fixture
+def sources(tmp_path):
+    for i in range(3):
+        save(tmp_path / f"in/sub/{i}.jpg", text_page(seed=i), dpi=(300, 300), quality=95)
+    return tmp_path / "in"
+
+
+def run(*args):
+    return CliRunner().invoke(command, [str(arg) for arg in args])
+
+
+@pytest.mark.usefixtures("dark")
+def test_a_folder(sources, tmp_path):
+    done = run(sources, "-o", tmp_path / "out", "--report", tmp_path / "out/report.jsonl", "--workers", 2)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == ""
+    assert "3 done, 0 skipped, 0 failed" in done.stderr
+    assert "MP/s" in done.stderr
+    for i in range(3):
+        np.testing.assert_array_equal(
+            read_ink(tmp_path / f"out/sub/{i}.png"), np.asarray(Image.open(sources / f"sub/{i}.jpg")) < 128
+        )
+    lines = [json.loads(line) for line in (tmp_path / "out/report.jsonl").read_text().splitlines()]
+    assert len(lines) == 3
+    assert all(line["status"] == "done" and line["error"] is None for line in lines)
+    again = run(sources, "-o", tmp_path / "out", "--report", tmp_path / "out/report.jsonl")
+    assert again.exit_code == 0
+    assert "0 done, 3 skipped, 0 failed" in again.stderr
+    assert [json.loads(line) for line in (tmp_path / "out/report.jsonl").read_text().splitlines()] == lines
+
+
+@pytest.mark.usefixtures("dark")
+def test_a_bad_page_is_named_and_the_exit_code_is_one(sources, tmp_path):
+    (sources / "bad.tif").write_bytes(b"II*\0 nothing")
+    done = run(sources, "-o", tmp_path / "out")
+    assert done.exit_code == 1
+    assert "3 done, 0 skipped, 1 failed" in done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "bad.tif" in line]
+    assert line.startswith("drmamba: ")
+
+
+@pytest.mark.usefixtures("dark")
+def test_nothing_to_do_and_wrong_usage(sources, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert isinstance(run(tmp_path / "empty", "-o", tmp_path / "out").exception, InputError)
+    assert isinstance(run(sources, "-o", tmp_path / "out", "--threshold", 2).exception, ConfigError)
+    assert isinstance(run(sources, "-o", tmp_path / "out", "--stride", 600).exception, ConfigError)
+    assert run(sources, "-o", tmp_path / "out", "--max-memory", "lots").exit_code == 2
+    assert run(sources, "-o", tmp_path / "out", "--scale", "large").exit_code == 2
+    assert run().exit_code == 2
+
+
+@pytest.mark.usefixtures("dark")
+def test_settings_reach_the_report(sources, tmp_path):
+    knobs = [
+        "--threshold",
+        0.4,
+        "--suppress",
+        1.5,
+        "--scale",
+        1.0,
+        "--window",
+        256,
+        "--no-invert",
+        "--format",
+        "tiff",
+    ]
+    run(sources, "-o", tmp_path / "out", "--report", tmp_path / "r.jsonl", *knobs)
+    settings = json.loads((tmp_path / "r.jsonl").read_text().splitlines()[0])["settings"]
+    assert settings["windows"] == {"window": 256, "stride": 256}
+    assert (settings["threshold"], settings["suppress"], settings["scale"]) == (0.4, 1.5, 1.0)
+    assert (settings["invert"], settings["margins"], settings["format"]) == (False, True, ".tif")
+
+
+@pytest.mark.usefixtures("dark")
+def test_the_papers_protocol(sources, tmp_path):
+    run(sources, "-o", tmp_path / "out", "--report", tmp_path / "r.jsonl", "--protocol", "paper")
+    settings = json.loads((tmp_path / "r.jsonl").read_text().splitlines()[0])["settings"]
+    assert settings["windows"] == {"window": 512, "stride": 256}
+    assert (settings["scale"], settings["invert"], settings["margins"], settings["min_contrast"]) == (
+        1.0,
+        False,
+        False,
+        0,
+    )
+
+
+@pytest.mark.usefixtures("dark")
+def test_soft_pages_and_one_file(sources, tmp_path):
+    assert run(sources / "sub/0.jpg", "-o", tmp_path / "page.pdf", "--soft").exit_code == 0
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
+    with Image.open(tmp_path / "page.soft.png") as soft:
+        assert soft.mode == "L"
+
+
+def test_an_untrained_model_is_told_loudly(dark, sources, tmp_path):
+    dark["trained"] = False
+    done = run(sources, "-o", tmp_path / "out", "--report", tmp_path / "r.jsonl")
+    assert "WARNING" in done.stderr
+    assert "UNTRAINED" in done.stderr
+    assert all(
+        "untrained" in json.loads(line)["flags"] for line in (tmp_path / "r.jsonl").read_text().splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("1500MB", 1_500_000_000), ("2GB", 2 * 10**9), ("1.5GiB", 3 * 2**29), ("700m", 7 * 10**8), ("9", 9)],
+)
+def test_sizes(text, size):
+    assert Bytes().convert(text, None, None) == size
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_ctrl_c_finishes_the_page_in_hand_and_says_how_to_resume(tmp_path, again):
+    """The program itself, on pages that take a while each."""
+    for i in range(30):
+        save(tmp_path / f"in/{i:02d}.png", text_page(700, 700, seed=i))
+    program = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "drmamba",
+            "binarize",
+            str(tmp_path / "in"),
+            "-o",
+            str(tmp_path / "out"),
+            "--workers",
+            "1",
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 100
+    while not list((tmp_path / "out").glob("*.png")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    program.send_signal(signal.SIGINT)
+    if again:
+        time.sleep(0.3)
+        program.send_signal(signal.SIGINT)
+    _, words = program.communicate(timeout=100)
+    assert program.returncode == 130, words
+    assert "the same command resumes" in words.lower()
+    done = sorted((tmp_path / "out").glob("*.png"))
+    assert 0 < len(done) < 30
+    for path in done:
+        assert read_ink(path).shape == (700, 700)
+    assert not list((tmp_path / "out").glob(".*")) or again

@@ -1,0 +1,112 @@
+"""Which files become which."""
+
+from pathlib import Path
+
+import pytest
+
+from drmamba.errors import InputError
+from drmamba.inference.jobs import plan
+
+
+def touch(*paths):
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+
+
+def named(jobs, root):
+    return {str(job.source.relative_to(root)): str(job.output.relative_to(root)) for job in jobs}
+
+
+def test_a_tree_is_mirrored(tmp_path):
+    touch(
+        *(
+            tmp_path / "in" / name
+            for name in ("a.jpg", "deep/er/b.TIF", "deep/c.pdf", "notes.txt", ".hidden.png")
+        )
+    )
+    assert named(plan([tmp_path / "in"], tmp_path / "out"), tmp_path) == {
+        "in/a.jpg": "out/a.png",
+        "in/deep/c.pdf": "out/deep/c.png",
+        "in/deep/er/b.TIF": "out/deep/er/b.png",
+    }
+
+
+def test_two_trees_keep_their_names(tmp_path):
+    touch(tmp_path / "one/a.png", tmp_path / "two/a.png")
+    jobs = plan([tmp_path / "one", tmp_path / "two"], tmp_path / "out")
+    assert named(jobs, tmp_path) == {"one/a.png": "out/one/a.png", "two/a.png": "out/two/a.png"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "endings"),
+    [("tiff", {".tif"}), ("pdf", {".pdf"}), ("png", {".png"}), ("same", {".png", ".tiff", ".pdf"})],
+)
+def test_formats(tmp_path, wanted, endings):
+    touch(tmp_path / "in/a.jpg", tmp_path / "in/b.tiff", tmp_path / "in/c.pdf")
+    assert {job.output.suffix for job in plan([tmp_path / "in"], tmp_path / "out", wanted)} == endings
+
+
+def test_beside_the_source_names_carry_bin(tmp_path):
+    touch(tmp_path / "0001.png", tmp_path / "0002.jpg")
+    jobs = plan([tmp_path], None)
+    assert named(jobs, tmp_path) == {"0001.png": "0001.bin.png", "0002.jpg": "0002.bin.png"}
+    touch(*(job.output for job in jobs), tmp_path / "0001.soft.png")
+    assert named(plan([tmp_path], None), tmp_path) == named(jobs, tmp_path)  # results are no sources
+
+
+def test_names_that_would_meet_keep_their_endings(tmp_path):
+    touch(tmp_path / "in/a.jpg", tmp_path / "in/a.tif", tmp_path / "in/b.jpg")
+    assert named(plan([tmp_path / "in"], tmp_path / "out"), tmp_path) == {
+        "in/a.jpg": "out/a.jpg.png",
+        "in/a.tif": "out/a.tif.png",
+        "in/b.jpg": "out/b.png",
+    }
+
+
+def test_the_output_folder_is_not_read(tmp_path):
+    touch(tmp_path / "a.png", tmp_path / "out/a.png")
+    assert named(plan([tmp_path], tmp_path / "out"), tmp_path) == {"a.png": "out/a.png"}
+
+
+def test_one_file_to_one_name(tmp_path):
+    touch(tmp_path / "a.jpg", tmp_path / "b.jpg")
+    assert plan([tmp_path / "a.jpg"], tmp_path / "page.tif")[0].output == tmp_path / "page.tif"
+    with pytest.raises(InputError, match="names one file"):
+        plan([tmp_path / "a.jpg", tmp_path / "b.jpg"], tmp_path / "page.tif")
+
+
+def test_sources_are_never_overwritten(tmp_path):
+    touch(tmp_path / "a.png", tmp_path / "in/b.png")
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+    for paths, out in [
+        ([tmp_path / "a.png"], tmp_path),
+        ([tmp_path / "a.png"], tmp_path / "a.png"),
+        ([tmp_path / "in"], tmp_path / "link"),
+        ([tmp_path / "in/b.png"], tmp_path / "link"),
+    ]:
+        with pytest.raises(InputError, match=r"would overwrite a source|nothing to do"):
+            plan(paths, out)
+
+
+def test_nothing_to_do_is_an_error(tmp_path):
+    touch(tmp_path / "in/notes.txt")
+    with pytest.raises(InputError, match="nothing to do"):
+        plan([tmp_path / "in"], tmp_path / "out")
+    with pytest.raises(InputError, match="no file or folder"):
+        plan([tmp_path / "missing"], tmp_path / "out")
+
+
+def test_the_same_source_twice_is_done_once(tmp_path):
+    touch(tmp_path / "a.png")
+    assert len(plan([tmp_path / "a.png", tmp_path / "a.png", Path(tmp_path)], tmp_path / "out")) == 1
+
+
+def test_pages_are_numbered_only_when_there_are_several(tmp_path):
+    touch(tmp_path / "book.pdf")
+    (job,) = plan([tmp_path / "book.pdf"], tmp_path / "out")
+    assert job.page(1, 1).name == "book.png"
+    assert job.page(12, 30).name == "book-0012.png"
+    assert job.soft(12, 30).name == "book-0012.soft.png"
+    (job,) = plan([tmp_path / "book.pdf"], tmp_path / "out", "tiff")
+    assert job.page(12, 30).name == "book.tif"
