@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from drmamba.config import PROTOCOLS, EngineConfig, InferenceConfig, WindowConfig, replace_values
 from drmamba.images import write_ink
 from drmamba.inference.binarizer import Binarizer
-from drmamba.metrics import score
+from drmamba.metrics import count, score, summarize
+from drmamba.metrics.counts import f_measure
 from drmamba.model.fuse import fused
 from drmamba.model.network import DRMamba
 from drmamba.training.material import ExamPage
@@ -35,17 +36,11 @@ def binarized(
             yield page, binarizer(image).binary, truth
 
 
-def f_measure(found: Ink, truth: Ink) -> float:
-    """FM of one page in percent; 100 for an empty page left empty."""
-    both, either = np.count_nonzero(found & truth), np.count_nonzero(found) + np.count_nonzero(truth)
-    return 200 * both / either if either else 100.0
-
-
 def mean_fm(network: DRMamba, pages: Iterable[ExamPage], device: str = "cpu") -> Iterator[tuple[float, int]]:
     """After each page the mean FM so far, and the pixels it took."""
     values = []
     for _, found, truth in binarized(network, pages, WATCH, device):
-        values.append(f_measure(found, truth))
+        values.append(f_measure(count(found, truth)))
         yield float(np.mean(values)), truth.size
 
 
@@ -53,10 +48,10 @@ def final_scores(
     network: DRMamba, pages: Iterable[ExamPage], folder: Path | None = None, device: str = "cpu"
 ) -> dict[str, Any]:
     """The contest's scores of every page and their mean; the binarized pages go to `folder`."""
-    rows: list[dict[str, Any]] = []
+    scored = []
     for page, found, truth in binarized(network, pages, FINAL, device):
-        rows.append({"year": page.year, "name": page.name, **asdict(score(found, truth))})
+        scored.append((page, score(found, truth)))
         if folder is not None:
             write_ink(folder / f"{page.name}.png", found)
-    names = [name for name, value in rows[0].items() if isinstance(value, float)] if rows else []
-    return {"mean": {name: float(np.mean([row[name] for row in rows])) for name in names}, "pages": rows}
+    rows = [{"year": page.year, "name": page.name, **asdict(scores)} for page, scores in scored]
+    return {"mean": summarize([scores for _, scores in scored]).mean, "pages": rows}

@@ -33,7 +33,7 @@ class Report:
 
 
 class Learner:
-    """Everything that changes during a run. `forward` and `backward` may be replaced by an engine's own."""
+    """Everything that changes during a run; an engine with several devices puts its own parts in place."""
 
     def __init__(self, network: DRMamba, config: RunConfig) -> None:
         self.network: DRMamba = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -42,6 +42,7 @@ class Learner:
         self.average = Average(self.network, config.train.ema)
         self.forward: Callable[[Tensor], Any] = self.network
         self.backward: Callable[[Tensor], object] = Tensor.backward
+        self.reduce: Callable[[Tensor], Tensor] = Tensor.detach  # the mean over devices
         self.unsynchronized: Callable[[], AbstractContextManager[object]] = nullcontext
         self.device = next(network.parameters()).device
 
@@ -61,7 +62,8 @@ class Learner:
             for name, value in {"loss": loss.detach(), **parts}.items():
                 totals[name] = totals.get(name, 0) + value / train.accumulation
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), train.clip, foreach=True).item()
-        values = {name: value.item() for name, value in totals.items()}
+        means = self.reduce(torch.stack(list(totals.values())))
+        values = dict(zip(totals, means.tolist(), strict=True))
         if not math.isfinite(values["loss"]) or not math.isfinite(norm):
             terms = ", ".join(f"{name} {value:.4g}" for name, value in values.items())
             raise TrainingError(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+from tqdm import tqdm
 
 from drmamba.config import LOSS_TERMS
 from drmamba.errors import MissingExtra, TrainingError
@@ -105,30 +109,35 @@ def smooth(values: Sequence[float]) -> list[float]:
 
 
 class Bar:
-    """One line on stderr: share done, loss, validation FM, time left. Silent if not shown."""
+    """How far a run is, on stderr: a bar on a terminal, a line now and then in a file, or nothing."""
 
-    def __init__(self, shown: bool, done: float = 0.0) -> None:
-        from tqdm import tqdm
-
-        pause = 0.5 if sys.stderr.isatty() else 30.0  # a log file needs no moving bar
-        words = "{percentage:5.1f} %|{bar:30}| {postfix[0]}"
-        self._bar = tqdm(
-            total=1.0, initial=done, bar_format=words, mininterval=pause, disable=not shown, postfix=[""]
-        )
-        self._loss = 0.0
+    def __init__(self, shown: bool, done: float = 0.0, pause: float = 30.0) -> None:
+        self.shown, self.pause = shown, pause
+        self._loss, self._said = 0.0, -math.inf
+        self._bar: tqdm[Any] | None = None
+        if shown and sys.stderr.isatty():
+            words = "{percentage:5.1f} %|{bar:30}| {desc}"
+            self._bar = tqdm(total=1.0, initial=done, bar_format=words, mininterval=0.5)
 
     def show(self, step: int, progress: float, loss: float, fm: float | None, left: float | None) -> None:
         """Say how things are after an update."""
-        self._loss = loss if step <= 1 else 0.95 * (self._loss or loss) + 0.05 * loss
+        self._loss = 0.95 * self._loss + 0.05 * loss if self._loss else loss
         known = f", validation FM {fm:.2f}" if fm is not None else ""
         time_left = f", {int(left) // 60}:{int(left) % 60:02d} left" if left is not None else ""
-        self._bar.postfix[0] = f"update {step}, loss {self._loss:.4f}{known}{time_left}"
-        self._bar.update(progress - self._bar.n)
+        words = f"update {step}, loss {self._loss:.4f}{known}{time_left}"
+        if self._bar is not None:
+            self._bar.set_description_str(words, refresh=False)
+            self._bar.update(progress - self._bar.n)
+        elif time.monotonic() - self._said >= self.pause:
+            self._said = time.monotonic()
+            self.say(f"{100 * progress:5.1f} %  {words}")
 
     def say(self, words: str) -> None:
-        """A line above the bar."""
-        if not self._bar.disable:
+        """A line of its own."""
+        if self._bar is not None:
             self._bar.write(words, file=sys.stderr)
+        elif self.shown:
+            print(words, file=sys.stderr, flush=True)
 
     def __enter__(self) -> Self:
         return self
@@ -136,4 +145,5 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.close()
+        if self._bar is not None:
+            self._bar.close()

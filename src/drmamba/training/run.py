@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from lightning.fabric import Fabric
 
 
+WATCH_SHARE = 0.04  # of a time plan that validations before the last may take ...
+WATCH_AFTER = 120.0  # ... and the active seconds before which none is tried, while their cost is unknown
+
+
 @dataclass(frozen=True)
 class Result:
     """How a run ended: its folder, where it is, and the scores if it got to the end."""
@@ -123,6 +127,7 @@ class _Run:
         learner.backward = engine.backward
         if engine.world_size > 1:
             learner.unsynchronized = lambda: engine.no_backward_sync(model)
+            learner.reduce = lambda values: engine.all_reduce(values, reduce_op="mean")
         self.position = Position()
         if resume and folder.checkpoint.is_file():
             self.position = load_state(folder.checkpoint, learner)
@@ -130,6 +135,7 @@ class _Run:
         self.clock = ActiveClock(self.position.seconds)
         self.shown = shown
         self.interrupted = False
+        self.watched = 0
 
     def go(self) -> Result:
         """Update, watch and save until the end; then score."""
@@ -188,15 +194,20 @@ class _Run:
             self.bar.show(step, self.plan.progress(step, seconds), report.loss, self.position.fm, left)
 
     def _watch_is_due(self, progress: float) -> bool:
-        """Validations are spread evenly over the run, the last at its end."""
+        """Validations are spread evenly, the last at the end; those a time plan cannot afford are left out."""
         reached = int(progress * self.config.train.validations)
         due = reached > self.position.validations
         self.position = replace(self.position, validations=max(reached, self.position.validations))
+        if due and self.plan.seconds and progress < 1:
+            spent = self.clock.spent("page")
+            cost = spent / max(self.watched, 1) or WATCH_AFTER * WATCH_SHARE
+            due = spent + cost <= WATCH_SHARE * self.clock.seconds
         return due
 
     def _watch(self) -> None:
         """Validate the averaged weights; the others wait."""
         fm = None
+        self.watched += 1
         if self.log and self.material.validation:
             device = self.engine.device.type
             for mean, pixels in mean_fm(self.learner.averaged(), self.material.validation, device):

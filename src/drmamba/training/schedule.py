@@ -65,6 +65,7 @@ class ActiveClock:
     def __init__(self, seconds: float = 0.0, now: Callable[[], float] = time.monotonic) -> None:
         self.seconds, self._now = seconds, now
         self._usual: dict[str, deque[float]] = {}
+        self._spent: dict[str, float] = {}
         self._mark = now()
 
     def tick(self, kind: str, work: float = 1.0) -> float:
@@ -78,11 +79,16 @@ class ActiveClock:
                 duration = usual
         recent.append(duration / work)
         self.seconds += duration
+        self._spent[kind] = self.spent(kind) + duration
         return duration
 
     def skip(self) -> None:
         """Leave out the time since the last tick."""
         self._mark = self._now()
+
+    def spent(self, kind: str) -> float:
+        """Seconds that counted for that kind since this clock was made."""
+        return self._spent.get(kind, 0.0)
 
     def usual(self, kind: str) -> float | None:
         """The median duration of that kind, per unit of work."""

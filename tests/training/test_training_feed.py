@@ -1,0 +1,54 @@
+"""Batches by number."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch.utils.data import Dataset
+
+from drmamba.training.feed import Feed, collate, indices
+
+
+class Numbers(Dataset[dict[str, torch.Tensor]]):
+    """Item i is i; one of them is broken."""
+
+    def __init__(self, broken: int = -1) -> None:
+        self.broken = broken
+
+    def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
+        if index == self.broken:
+            raise RuntimeError("this page is broken")
+        return {"image": torch.tensor(float(index))}
+
+
+def heads(numbers: Iterator[list[int]], count: int) -> list[list[int]]:
+    return [next(numbers) for _ in range(count)]
+
+
+@pytest.mark.parametrize("devices", [1, 2, 3])
+def test_devices_together_see_one_large_batch(devices: int) -> None:
+    whole = heads(indices(5, batch=6 * devices), 3)
+    shares = [heads(indices(5, batch=6, rank=rank, devices=devices), 3) for rank in range(devices)]
+    for number in range(3):
+        assert [i for share in shares for i in share[number]] == whole[number]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_feed_starts_anywhere(workers: int) -> None:
+    feed = Feed(Numbers(), start=7, batch=3, workers=workers)
+    batches = list(feed.take(4))
+    feed.close()
+    assert torch.cat([b["image"] for b in batches]).tolist() == [float(i) for i in range(21, 33)]
+
+
+def test_a_broken_page_stops_the_training_thread() -> None:
+    feed = Feed(Numbers(broken=4), start=0, batch=2)
+    taken = feed.take(3)
+    assert next(taken)["image"].tolist() == [0.0, 1.0]
+    assert next(taken)["image"].tolist() == [2.0, 3.0]
+    with pytest.raises(RuntimeError, match="this page is broken"):
+        next(taken)
+
+
+def test_collate_stacks() -> None:
+    assert collate(Numbers(), [3, 1])["image"].tolist() == [3.0, 1.0]

@@ -1,0 +1,143 @@
+"""Whole runs, small ones: to the end, stopped, resumed, refused."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from drmamba import checkpoint
+from drmamba.config import RunConfig, replace_values
+from drmamba.errors import CheckpointError, DataError, TrainingError
+from drmamba.training.folder import RunFolder
+from drmamba.training.learner import Learner, Report
+from drmamba.training.log import Log, read_log
+from drmamba.training.run import train
+from drmamba.training.start import initial_network, take_over
+
+
+def go(config: RunConfig, root: Path, resume: bool = False) -> RunFolder:
+    return train(config, root, resume=resume, accelerator="cpu", shown=False).folder
+
+
+def test_a_run_leaves_a_model_and_its_scores(quick: RunConfig, tmp_path: Path) -> None:
+    result = train(quick, tmp_path / "run", accelerator="cpu", shown=False)
+    assert result.finished
+    folder = result.folder
+    network, provenance = checkpoint.load(folder.model)
+    assert network.config == quick.model
+    assert provenance.trained
+    assert provenance.held_out == "2003"
+    assert set(provenance.data) <= {"2001", "2002"}
+    scores = json.loads(folder.scores.read_text())
+    assert [page["name"] for page in scores["pages"]] == ["P0", "P1"]
+    assert scores["mean"]["fm"] == pytest.approx(sum(page["fm"] for page in scores["pages"]) / 2)
+    assert scores["steps"] == 6
+    assert scores["validation_fm"] is not None
+    assert sorted(path.name for path in folder.pages.iterdir()) == ["P0.png", "P1.png"]
+    rows = read_log(folder.log)
+    assert [row["step"] for row in rows] == ["1", "2", "3", "4", "5", "6", "6"]
+    assert all(row["cldice"] and row["aux"] for row in rows[:6])
+    assert folder.curve.is_file()
+    roles = {(p["year"], p["role"]) for p in json.loads(folder.manifest.read_text())["pages"]}
+    assert ("2003", "held_out") in roles
+    assert {role for year, role in roles if year == "2003"} == {"held_out"}
+    # what is saved are the averaged weights
+    last = load_file(folder.checkpoint)
+    for name, value in network.state_dict().items():
+        torch.testing.assert_close(value, last[f"average/{name}"])
+    with pytest.raises(TrainingError, match=r"holds a run already.*--resume"):
+        go(quick, tmp_path / "run")
+    assert go(quick, tmp_path / "run", resume=True).finished
+
+
+@pytest.mark.parametrize("settings", [{}, {"accumulation": 2, "precision": "bfloat16"}])
+def test_stopped_and_resumed_equals_uninterrupted(
+    quick: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, object]
+) -> None:
+    quick = replace_values(quick, {"train": settings})
+    whole = go(quick, tmp_path / "whole")
+    write = Log.write
+
+    def interrupt(self: Log, step: int, seconds: float, progress: float, report: Report) -> None:
+        write(self, step, seconds, progress, report)
+        if step == 3:
+            os.kill(os.getpid(), signal.SIGINT)  # what Ctrl-C does
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Log, "write", interrupt)
+        stopped = train(quick, tmp_path / "parts", accelerator="cpu", shown=False)
+    assert not stopped.finished
+    assert stopped.position.step == 3
+    assert not stopped.folder.model.exists()
+    resumed = go(stopped.folder.config(), tmp_path / "parts", resume=True)
+    want, got = load_file(whole.checkpoint), load_file(resumed.checkpoint)
+    assert want.keys() == got.keys()
+    for name, value in want.items():
+        assert torch.equal(value, got[name]), name
+    for first, second in zip(read_log(whole.log), read_log(resumed.log), strict=True):
+        del first["seconds"], second["seconds"]
+        assert first == second
+
+
+def test_not_a_number_keeps_the_last_good_checkpoint(
+    quick: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = replace_values(quick, {"train": {"checkpoint_minutes": 0.0}})  # after every update
+    update = Learner.update
+
+    def poison(self: Learner, step: int, *rest: object) -> Report:
+        if step == 4:
+            with torch.no_grad():
+                self.network.auxiliary.bias.fill_(float("nan"))
+        return update(self, step, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Learner, "update", poison)
+    with pytest.raises(TrainingError, match="not a number at step 4"):
+        go(quick, tmp_path / "run")
+    good = load_file(tmp_path / "run" / "last.safetensors")
+    assert all(value.isfinite().all() for value in good.values())
+    monkeypatch.undo()
+    assert go(quick, tmp_path / "run", resume=True).read_scores()["steps"] == 6
+
+
+def test_a_time_plan_ends_and_can_be_extended(quick: RunConfig, tmp_path: Path) -> None:
+    short = replace_values(quick, {"train": {"steps": 0, "max_minutes": 0.01}})
+    result = train(short, tmp_path / "run", accelerator="cpu", shown=False)
+    assert result.position.seconds >= 0.6
+    assert float(read_log(result.folder.log)[0]["progress"]) == 0.0
+
+
+def test_changed_pages_are_refused(quick: RunConfig, years: Path, tmp_path: Path) -> None:
+    folder = go(quick, tmp_path / "run")
+    folder.scores.unlink()
+    page = years / "2001" / "img" / "P0.png"
+    page.write_bytes((years / "2001" / "img" / "P1.png").read_bytes())
+    with pytest.raises(TrainingError, match=r"not those the run began with \(2001/P0"):
+        go(quick, tmp_path / "run", resume=True)
+
+
+def test_wrong_data_stops_before_anything_is_trained(quick: RunConfig, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="1999"):
+        go(replace_values(quick, {"source": {"hold_out": "1999"}}), tmp_path / "a")
+    with pytest.raises(DataError, match="nowhere"):
+        go(replace_values(quick, {"source": {"data": str(tmp_path / "nowhere")}}), tmp_path / "b")
+    with pytest.raises(DataError, match="no years"):
+        go(replace_values(quick, {"source": {"data": "synthetic"}}), tmp_path / "c")
+
+
+def test_a_run_starts_from_another_model(quick: RunConfig, tmp_path: Path) -> None:
+    first = go(replace_values(quick, {"train": {"steps": 1}}), tmp_path / "first")
+    again = replace_values(quick, {"source": {"init": str(first.model)}})
+    network, _ = checkpoint.load(first.model)
+    for name, value in initial_network(again).state_dict().items():
+        assert torch.equal(value, network.state_dict()[name])
+    other = replace_values(again, {"model": {"block": {"routes": "single"}}})
+    fresh = take_over(initial_network(replace_values(other, {"source": {"init": None}})), first.model)
+    assert fresh  # another block: its gates do not fit ...
+    assert not any(name.startswith("encoder.") for name in fresh)  # ... but the encoder does
+    with pytest.raises(CheckpointError, match="another encoder"):
+        initial_network(replace_values(again, {"model": {"encoder": "efficientnet_lite0"}}))
