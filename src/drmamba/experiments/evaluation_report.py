@@ -13,6 +13,8 @@ from drmamba.metrics import DEFINITIONS, NAMES, VERSION, Scores, Summary, summar
 
 SHOWN = (*CONTEST, "precision", "recall")
 OLD = (
+    "the contest's p-FM of 2008 to 2012, recall on the skeleton of the ground truth; not comparable with p-FM"
+)
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,6 @@ class EvaluationReport:
                 where = f"{count} of {self.summary.pages} pages"
                 notes.append(f"{HEADINGS[name]} is infinite on {where}, and so is its mean{also}")
         return notes
-
-    "the contest's p-FM of 2008 to 2012, recall on the skeleton of the ground truth; not comparable with p-FM"
-)
 
 
 def _page(result: Result) -> dict[str, Any]:
