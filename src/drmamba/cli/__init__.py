@@ -15,6 +15,9 @@ COMMANDS = {
     "binarize": ("drmamba.cli.binarize", "Turn scans into black-and-white pages."),
     "data": ("drmamba.cli.data", "Check, import, look at and make pages to train on."),
     "train": ("drmamba.cli.train", "Train a model and score it on a year it never saw."),
+    "explain": ("drmamba.cli.explain", "Show what the network saw on a page, and took away."),
+    "evaluate": ("drmamba.cli.evaluate", "The contest's scores of binarized pages."),
+    "benchmark": ("drmamba.cli.benchmark", "Methods side by side on the same pages."),
     "info": ("drmamba.cli.info", "Parameters, cost, backend and origin of a model."),
 }
 

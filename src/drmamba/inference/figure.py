@@ -66,6 +66,7 @@ def draw(
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
     except ImportError as error:
         raise MissingExtra("matplotlib", "benchmark") from error
     if suffix.lower() not in FORMATS:
@@ -75,10 +76,10 @@ def draw(
     columns = 4 if tall > 0.75 else 2  # wide pages stay legible two in a row
     rows = -(-len(shown) // columns)
     panel = WIDTH / columns
-    height = rows * (min(2.2, max(0.12, tall)) * panel * 0.9 + 0.62) + 0.6
-    figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
+    height = rows * (min(2.2, max(0.12, tall)) * panel * (0.88 if columns == 2 else 0.8) + 0.62) + 0.6
+    spaces = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08, wspace=0.02, hspace=0.0)
+    figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout=spaces)
     FigureCanvasAgg(figure)
-    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08, wspace=0.02, hspace=0.0)  # type: ignore[union-attr]
     warning = "UNTRAINED MODEL: these maps mean nothing  ·  " if "untrained" in page.quality.flags else ""
     figure.suptitle(
         warning + title, fontsize=12, color="#b00020" if warning else "#222222", x=0.01, ha="left"
@@ -103,7 +104,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         bar = ax.figure.colorbar(drawn, cax=beside)
         bar.ax.tick_params(labelsize=8, length=2)
         bar.ax.locator_params(nbins=4)
-        bar.outline.set_linewidth(0.4)  # type: ignore[operator]
+        bar.outline.set_linewidth(0.4)
     ax.set_title(panel.title, fontsize=12, fontweight="bold", loc="left", pad=19)
     ax.annotate(
         panel.words, (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points",
