@@ -126,13 +126,20 @@ def resumed(ctx: click.Context, root: str, max_minutes: float | None) -> RunConf
     allowed = {"root", "resume", "max_minutes", "devices", "accelerator"}
     for name in ctx.params:
         if name not in allowed and ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
-            raise TrainingError(f"a resumed run keeps its settings: leave out --{name.replace('_', '-')}")
+            raise TrainingError(f"a resumed run keeps its settings: leave out {_option(ctx, name)}")
     config = RunFolder(Path(root)).config()
     return config if max_minutes is None else replace_values(config, {"train": {"max_minutes": max_minutes}})
 
 
+def _option(ctx: click.Context, name: str) -> str:
+    """An option as it is typed."""
+    return next(option.opts[0] for option in ctx.command.params if option.name == name)
+
+
 def finish(result: Result) -> None:
     """Say how a run ended; an interrupted one tells how to go on, and exits as shells expect."""
+    if not result.first:
+        return
     if not result.finished:
         words = f"stopped after update {result.position.step}, nothing is lost; go on with: "
         click.echo(words + result.folder.resume_command, err=True)

@@ -49,6 +49,7 @@ class Result:
     folder: RunFolder
     position: Position
     scores: dict[str, Any] | None
+    first: bool = True  # of the processes of a run: the one that speaks and writes
 
     @property
     def finished(self) -> bool:
@@ -169,10 +170,10 @@ class _Run:
                     self.log.close()
             self._save()
         if self.interrupted:
-            return Result(self.folder, self.position, None)
+            return Result(self.folder, self.position, None, self.first)
         scores = self._finish() if self.first else {}
         self.engine.barrier()
-        return Result(self.folder, self.position, scores)
+        return Result(self.folder, self.position, scores, self.first)
 
     def _agreed(self) -> tuple[float, bool]:
         """Progress and the wish to stop, as the first process sees them: all must do the same."""

@@ -6,9 +6,10 @@ processes learn exactly what one with a batch as large as all of theirs would.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
-from torch import Tensor, nn
-from torch.distributed.nn.functional import all_reduce
+from torch import Tensor, distributed, nn
 
 
 class SharedBatchNorm2d(nn.BatchNorm2d):
@@ -20,7 +21,7 @@ class SharedBatchNorm2d(nn.BatchNorm2d):
         wide = x.float()
         count = wide.numel() / wide.shape[1]
         sums = torch.cat([wide.sum((0, 2, 3)), (wide * wide).sum((0, 2, 3)), wide.new_tensor([count])])
-        sums = all_reduce(sums)  # gradients flow back through the sum
+        sums = _SumOfAll.apply(sums)  # type: ignore[no-untyped-call]
         total = sums[-1].detach()
         mean, square = sums[:-1].view(2, -1) / total
         variance = (square - mean * mean).clamp_min(0)
@@ -34,6 +35,22 @@ class SharedBatchNorm2d(nn.BatchNorm2d):
         shift = self.bias - mean * scale
         result: Tensor = (wide * scale[:, None, None] + shift[:, None, None]).to(x.dtype)
         return result
+
+
+class _SumOfAll(torch.autograd.Function):
+    """The sum over all processes; so is its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:  # noqa: ARG004
+        total = x.clone()
+        distributed.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:  # noqa: ARG004
+        total = gradients[0].clone()
+        distributed.all_reduce(total)
+        return total
 
 
 def share_norms(network: nn.Module) -> None:
