@@ -337,6 +337,7 @@ class WindowConfig(Config):
 
     window: int = 512
     stride: int = 448
+    fit: bool = True  # windows shrink a little where fewer pixels are then seen twice
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -367,7 +368,7 @@ class InferenceConfig(Config):
 PROTOCOLS: dict[str, InferenceConfig] = {
     "everyday": InferenceConfig(),
     "paper": InferenceConfig(
-        windows=WindowConfig(stride=256), scale=1.0, invert=False, margins=False, min_contrast=0
+        windows=WindowConfig(stride=256, fit=False), scale=1.0, invert=False, margins=False, min_contrast=0
     ),
 }
 
@@ -386,6 +387,44 @@ class EngineConfig(Config):
         self.require("workers", self.workers >= 0, "0 or more")
         self.require("batch", self.batch >= 1, "1 or more")
         self.require("max_memory", self.max_memory >= 100_000_000, "100 MB or more")
+
+
+# --- comparisons -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassicalConfig(Config):
+    """A classical method's settings; None: it has none, or its library's own are used."""
+
+    window: int | None = None
+    k: float | None = None
+
+
+# The first eight as in the comparisons that the metrics were checked against.
+CLASSICAL: dict[str, ClassicalConfig] = {
+    "otsu": ClassicalConfig(),
+    "sauvola": ClassicalConfig(window=75, k=0.2),
+    "gatos": ClassicalConfig(),
+    "su": ClassicalConfig(),  # the paper's RDD
+    "wolf": ClassicalConfig(window=75, k=0.2),
+    "wan": ClassicalConfig(window=75, k=0.2),
+    "nick": ClassicalConfig(window=75, k=-0.2),
+    "isauvola": ClassicalConfig(window=15, k=0.01),
+    "niblack": ClassicalConfig(),
+    "bernsen": ClassicalConfig(),
+    "trsingh": ClassicalConfig(),
+    "bataineh": ClassicalConfig(),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkConfig(Config):
+    """What `drmamba benchmark` does unless told otherwise."""
+
+    methods: tuple[str, ...] = ("otsu", "sauvola", "gatos", "su", "drmamba")
+    output: str = "drmamba-benchmark"  # folder of the reports and of what a later run goes on from
+    model: str = "lite"
+    protocol: Literal["everyday", "paper"] = "everyday"
 
 
 # --- a training run ----------------------------------------------------------------------------------------

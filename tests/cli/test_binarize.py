@@ -105,7 +105,7 @@ def test_settings_reach_the_report(sources, tmp_path):
     ]
     run(sources, "-o", tmp_path / "out", "--report", tmp_path / "r.jsonl", *knobs)
     settings = json.loads((tmp_path / "r.jsonl").read_text().splitlines()[0])["settings"]
-    assert settings["windows"] == {"window": 256, "stride": 256}
+    assert settings["windows"] == {"window": 256, "stride": 256, "fit": True}
     assert (settings["threshold"], settings["suppress"], settings["scale"]) == (0.4, 1.5, 1.0)
     assert (settings["invert"], settings["margins"], settings["format"]) == (False, True, ".tif")
 
@@ -114,7 +114,7 @@ def test_settings_reach_the_report(sources, tmp_path):
 def test_the_papers_protocol(sources, tmp_path):
     run(sources, "-o", tmp_path / "out", "--report", tmp_path / "r.jsonl", "--protocol", "paper")
     settings = json.loads((tmp_path / "r.jsonl").read_text().splitlines()[0])["settings"]
-    assert settings["windows"] == {"window": 512, "stride": 256}
+    assert settings["windows"] == {"window": 512, "stride": 256, "fit": False}
     assert (settings["scale"], settings["invert"], settings["margins"], settings["min_contrast"]) == (
         1.0,
         False,

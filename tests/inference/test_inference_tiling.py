@@ -15,16 +15,28 @@ def darkness(window):
 
 
 @pytest.mark.parametrize("length", [1, 2, 31, 32, 33, 63, 64, 65, 100, 1000])
-@pytest.mark.parametrize("stride", [1, 16, 31, 32])
-def test_windows_cover_every_pixel_with_weights_that_sum_to_one(length, stride):
-    axis = Axis.cover(length, 32, stride)
+@pytest.mark.parametrize("fit", [False, True])
+@pytest.mark.parametrize(("window", "stride"), [(32, 1), (32, 16), (32, 31), (32, 32), (96, 80), (512, 448)])
+def test_windows_cover_every_pixel_with_weights_that_sum_to_one(length, window, stride, fit):
+    axis = Axis.cover(length, window, stride, fit=fit)
+    assert axis.size <= min(window, length)
     total = np.zeros(length)
     for start, weights in zip(axis.starts, axis.weights, strict=True):
         assert 0 <= start <= length - axis.size
         assert weights.min() > 0
         total[start : start + axis.size] += weights
     np.testing.assert_allclose(total, 1, atol=1e-6)
-    assert all(0 < b - a <= stride for a, b in zip(axis.starts, axis.starts[1:], strict=False))
+    overlap = window - stride
+    assert all(axis.size - (b - a) >= overlap for a, b in zip(axis.starts, axis.starts[1:], strict=False))
+
+
+@pytest.mark.parametrize("length", [513, 700, 1024, 1300, 2480, 3508, 30_000])
+def test_fitting_windows_see_fewer_pixels_twice(length):
+    plain, fitted = Axis.cover(length, 512, 448), Axis.cover(length, 512, 448, fit=True)
+    assert len(plain.starts) == len(fitted.starts)
+    assert fitted.size % 32 == 0
+    least = length + 64 * (len(fitted.starts) - 1)
+    assert least <= fitted.size * len(fitted.starts) <= least + 32 * len(fitted.starts)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 200), (200, 1), (32, 32), (33, 31), (97, 150)])

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from drmamba.config import WindowConfig
 from drmamba.images import RGB, ArrayRows, Rows
 
+GRID = 32  # the network's coarsest step: windows of whole steps waste nothing
+
 Probability = NDArray[np.float32]  # (rows, width), of ink
 Predict = Callable[
     [Iterator[RGB]], Iterator[Probability]
@@ -39,10 +41,17 @@ class Axis:
     weights: NDArray[np.float32]  # (windows, size)
 
     @classmethod
-    def cover(cls, length: int, window: int, stride: int) -> Axis:
-        """Windows at most stride apart, evenly spread from edge to edge; one smaller on a short side."""
+    def cover(cls, length: int, window: int, stride: int, *, fit: bool = False) -> Axis:
+        """Windows at most stride apart, evenly spread from edge to edge; one smaller on a short side.
+
+        With `fit` windows may be smaller than asked for: as many, overlapping no more than they must.
+        """
+        overlap = window - stride
+        count = 1 if length <= window else -(-(length - overlap) // stride)
         size = min(window, length)
-        count = -(-(length - size) // stride) + 1
+        if fit and count > 1:
+            needed = -(-(length + (count - 1) * overlap) // count)
+            size = min(window, -(-needed // GRID) * GRID)
         starts = tuple((length - size) * i // max(1, count - 1) for i in range(count))
         # A raised cosine: a window says most about its middle and fades out where its context ends.
         profile = np.sin(np.pi * (np.arange(size) + 0.5) / size) ** 2
@@ -64,8 +73,8 @@ class Band:
 def bands(rows: Rows, predict: Predict, config: WindowConfig | None = None) -> Iterator[Band]:
     """Finished rows from top to bottom; at any time only the rows under one line of windows are held."""
     config = config or WindowConfig()
-    down = Axis.cover(rows.height, config.window, config.stride)
-    across = Axis.cover(rows.width, config.window, config.stride)
+    down = Axis.cover(rows.height, config.window, config.stride, fit=config.fit)
+    across = Axis.cover(rows.width, config.window, config.stride, fit=config.fit)
     results = predict(_windows(rows, down, across))
     open_rows = np.zeros((down.size, rows.width), np.float32)  # from `top` on, not finished yet
     for row, top in enumerate(down.starts):
