@@ -10,6 +10,8 @@ from PIL import Image
 
 from drmamba.data.page import Ink
 
+FAINTEST = 48  # of 255: the share of a pixel that the crest of a hairline covers at least
+
 
 def window(pixels: NDArray[np.uint8], top: int, left: int, size: int) -> NDArray[np.uint8]:
     """A square of the page; beyond its edges the page is mirrored, as often as needed."""
@@ -30,7 +32,7 @@ def reach(size: int, zoom: float, angle: float) -> int:
     """Side of the window that `turned` needs to fill size x size pixels at this zoom and angle (degrees)."""
     radians = math.radians(angle)
     span = size / zoom
-    return math.ceil(span * (abs(math.cos(radians)) + abs(math.sin(radians)))) + 2
+    return math.ceil(span * (abs(math.cos(radians)) + abs(math.sin(radians)))) + 6  # and the reach of interpolation
 
 
 def turned(piece: NDArray[np.uint8], size: int, zoom: float, angle: float) -> NDArray[np.uint8]:
@@ -58,7 +60,7 @@ def hardened(coverage: NDArray[np.uint8]) -> Ink:
     left, right = coverage[1:-1, :-2], coverage[1:-1, 2:]
     above, below = coverage[:-2, 1:-1], coverage[2:, 1:-1]
     crest = ((inner >= left) & (inner > right)) | ((inner >= above) & (inner > below))
-    ink[1:-1, 1:-1] |= crest & (inner >= 72)
+    ink[1:-1, 1:-1] |= crest & (inner >= FAINTEST)
     return ink
 
 
