@@ -54,7 +54,7 @@ def damage(root: Path) -> None:
         (damage, "not a picture"),
     ],
 )
-def test_each_fault_is_named_with_its_file(tmp_path: Path, harm, words: str) -> None:  # noqa: ANN001
+def test_each_fault_is_named_with_its_file(tmp_path: Path, harm, words: str) -> None:
     write_years(tmp_path, {"2009": 2, "2010": 3})
     harm(tmp_path)
     (problem,) = check(tmp_path).problems

@@ -17,7 +17,9 @@ def generator(seed: int = 0) -> np.random.Generator:
 def test_blur_is_gaussian(shape: tuple[int, ...], sigma: float) -> None:
     values = generator().random(shape, dtype=np.float32)
     sigmas = (sigma, sigma, 0)[: len(shape)]
-    want = ndimage.gaussian_filter(values, sigmas, mode="nearest", radius=[max(1, int(np.ceil(2.5 * s))) if s else 0 for s in sigmas])
+    want = ndimage.gaussian_filter(
+        values, sigmas, mode="nearest", radius=[max(1, int(np.ceil(2.5 * s))) if s else 0 for s in sigmas]
+    )
     np.testing.assert_allclose(blur(values, sigma), want, atol=1e-5)
 
 
@@ -28,7 +30,9 @@ def test_blur_of_nothing_is_the_same() -> None:
 
 @pytest.mark.parametrize("cell", [1.5, 3.0, 9.0, 60.0, (2.0, 80.0)])
 @pytest.mark.parametrize("shape", [(200, 300), (700, 600)])  # from the ready-made tiles, and beyond them
-def test_noise_is_centred_smooth_and_reproducible(cell: float | tuple[float, float], shape: tuple[int, int]) -> None:
+def test_noise_is_centred_smooth_and_reproducible(
+    cell: float | tuple[float, float], shape: tuple[int, int]
+) -> None:
     field = noise(generator(3), shape, cell)
     assert field.shape == shape
     assert field.dtype == np.float32
@@ -68,7 +72,9 @@ def test_blocks_and_back(shape: tuple[int, int]) -> None:
     back = enlarged(blocks, shape, 8)
     assert back.shape == smooth.shape
     assert np.abs(back - smooth)[4:-12, 4:-12].max(initial=0) < 1e-2  # linear stays linear away from the edge
-    np.testing.assert_allclose(enlarged(reduced(np.full((*shape, 1), 0.3, np.float32), 8), shape, 8), 0.3, rtol=1e-5)
+    np.testing.assert_allclose(
+        enlarged(reduced(np.full((*shape, 1), 0.3, np.float32), 8), shape, 8), 0.3, rtol=1e-5
+    )
 
 
 def test_layers_against_plain_numpy() -> None:
@@ -78,6 +84,12 @@ def test_layers_against_plain_numpy() -> None:
     np.testing.assert_allclose(
         darkened(image, amount, colour), np.clip(image * (1 - amount[..., None] * colour), 0, 1), atol=1e-6
     )
-    np.testing.assert_allclose(covered(image, amount, other), image + amount[..., None] * (other - image), atol=1e-6)
-    np.testing.assert_allclose(covered(image, amount, colour), image + amount[..., None] * (colour - image), atol=1e-6)
-    np.testing.assert_allclose(darkened(image[:, ::-1], amount, (0, 0, 0)), image[:, ::-1])  # views are welcome
+    np.testing.assert_allclose(
+        covered(image, amount, other), image + amount[..., None] * (other - image), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        covered(image, amount, colour), image + amount[..., None] * (colour - image), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        darkened(image[:, ::-1], amount, (0, 0, 0)), image[:, ::-1]
+    )  # views are welcome

@@ -12,7 +12,9 @@ from drmamba.data.geometry import flipped, hardened, reach, turned, window
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(-60, 60), st.integers(-60, 60), st.integers(1, 90))
 @settings(max_examples=80, deadline=None)
-def test_a_window_mirrors_the_page_beyond_its_edges(height: int, width: int, top: int, left: int, size: int) -> None:
+def test_a_window_mirrors_the_page_beyond_its_edges(
+    height: int, width: int, top: int, left: int, size: int
+) -> None:
     page = np.arange(height * width, dtype=np.uint8).reshape(height, width)
     tiled = np.pad(page, ((200, 200), (200, 200)), mode="symmetric")
     assert (window(page, top, left, size) == tiled[200 + top :, 200 + left :][:size, :size]).all()
@@ -43,7 +45,9 @@ def test_picture_and_truth_stay_together(zoom: float, angle: float) -> None:
 
 @pytest.mark.parametrize("zoom", [0.6, 0.7, 0.85, 1.0, 1.4])
 @pytest.mark.parametrize("angle", [0.0, 3.7])
-@pytest.mark.parametrize("line", [(5, 20.3, 115, 20.3), (30.5, 5, 30.5, 115), (6, 10, 100, 110), (10, 60, 110, 75)])
+@pytest.mark.parametrize(
+    "line", [(5, 20.3, 115, 20.3), (30.5, 5, 30.5, 115), (6, 10, 100, 110), (10, 60, 110, 75)]
+)
 def test_a_hairline_stays_in_one_piece(line: tuple[float, ...], zoom: float, angle: float) -> None:
     canvas = Image.new("L", (120, 120))
     ImageDraw.Draw(canvas).line(line, fill=255, width=1)

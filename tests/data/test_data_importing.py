@@ -31,7 +31,9 @@ def packed(archive: Path, folder: Path, names: dict[str, bool]) -> Path:
     """A ZIP file with one picture (or ground truth) for each name."""
     with zipfile.ZipFile(archive, "w") as pack:
         for number, (name, truth) in enumerate(names.items()):
-            pack.write(picture(folder / f"{number}{Path(name).suffix}", truth, seed=int(Path(name).stem[0])), name)
+            pack.write(
+                picture(folder / f"{number}{Path(name).suffix}", truth, seed=int(Path(name).stem[0])), name
+            )
     return archive
 
 
@@ -104,18 +106,22 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
     (tmp_path / "dibco2018-GT.zip").write_bytes(b"PK\x03\x04 and no more")
-    with pytest.raises(DataError, match="dibco2018-GT.zip cannot be unpacked"):
+    with pytest.raises(DataError, match=r"dibco2018-GT\.zip cannot be unpacked"):
         import_pairs([tmp_path], tmp_path / "root")
 
 
-def test_a_rar_file_without_a_program_says_which_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rar_file_without_a_program_says_which_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "H_DIBCO2010_GT.rar").write_bytes(b"Rar!")
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(DataError, match="bsdtar"):
         import_pairs([tmp_path], tmp_path / "root")
 
 
-@pytest.mark.skipif(not any(map(shutil.which, ("bsdtar", "7zz", "7z"))), reason="no program that packs 7z here")
+@pytest.mark.skipif(
+    not any(map(shutil.which, ("bsdtar", "7zz", "7z"))), reason="no program that packs 7z here"
+)
 def test_a_7z_file_is_unpacked(tmp_path: Path) -> None:
     picture(tmp_path / "in/GT/1_gt.bmp", True)
     if shutil.which("bsdtar"):
@@ -129,8 +135,8 @@ def test_a_7z_file_is_unpacked(tmp_path: Path) -> None:
 
 
 def test_nothing_found_and_a_missing_source(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="no pairs"):
-        (tmp_path / "empty").mkdir()
         import_pairs([tmp_path / "empty"], tmp_path / "root")
     with pytest.raises(DataError, match="does not exist"):
         import_pairs([tmp_path / "nowhere"], tmp_path / "root")

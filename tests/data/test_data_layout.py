@@ -10,12 +10,22 @@ from drmamba.errors import DataError
 
 # The folders that the published archives unpack to, one page of each: (page, its ground truth, year, name).
 PUBLISHED = [
-    ("DIBC02009_Test_images-handwritten/H01.bmp", "DIBCO2009-GT-Test-images_handwritten/H01.tiff", "2009", "H01"),
+    (
+        "DIBC02009_Test_images-handwritten/H01.bmp",
+        "DIBCO2009-GT-Test-images_handwritten/H01.tiff",
+        "2009",
+        "H01",
+    ),
     ("DIBCO2009_Test_images-printed/P05.bmp", "DIBCO2009-GT-Test-images_printed/P05.tiff", "2009", "P05"),
     ("H_DIBCO2010_test_images/H04.bmp", "H_DIBCO2010_GT/H04_estGT.tiff", "2010", "H04"),
     ("DIBCO11-handwritten/HW1.png", "DIBCO11-handwritten/HW1_GT.tiff", "2011", "HW1"),
     ("H-DIBCO2012-dataset/H14.png", "H-DIBCO2012-dataset/H14_GT.tif", "2012", "H14"),
-    ("DIBCO2013-dataset/OriginalImages/HW01.bmp", "DIBCO2013-dataset/GTimages/HW01_estGT.tiff", "2013", "HW01"),
+    (
+        "DIBCO2013-dataset/OriginalImages/HW01.bmp",
+        "DIBCO2013-dataset/GTimages/HW01_estGT.tiff",
+        "2013",
+        "HW01",
+    ),
     ("HDIBCO2014/original_images/H07.png", "HDIBCO2014/GT/H07_estGT.tiff", "2014", "H07"),
     ("H-DIBCO-2016/DIPCO2016_dataset/9.bmp", "H-DIBCO-2016/DIPCO2016_Dataset_GT/9_gt.bmp", "2016", "9"),
     ("DIBCO2017_Dataset/Dataset/12.bmp", "DIBCO2017_GT/GT/12_gt.bmp", "2017", "12"),
@@ -33,7 +43,9 @@ def touch(root: Path, *names: str) -> None:
 
 
 @pytest.mark.parametrize(("page", "truth", "year", "name"), PUBLISHED)
-def test_published_folders_are_understood(tmp_path: Path, page: str, truth: str, year: str, name: str) -> None:
+def test_published_folders_are_understood(
+    tmp_path: Path, page: str, truth: str, year: str, name: str
+) -> None:
     touch(tmp_path, page, truth)
     (pair,) = find_pairs(tmp_path)
     assert (pair.year, pair.name) == (year, name)
@@ -42,11 +54,18 @@ def test_published_folders_are_understood(tmp_path: Path, page: str, truth: str,
 
 def test_all_published_folders_side_by_side(tmp_path: Path) -> None:
     touch(tmp_path, *(name for row in PUBLISHED for name in row[:2]))
-    touch(tmp_path, "H_DIBCO2010_GT/H04_skelGT.tiff", "dibco2018-GT/weights/3_gt_PWeights.dat", "2016/img/Thumbs.db")
+    touch(
+        tmp_path,
+        "H_DIBCO2010_GT/H04_skelGT.tiff",
+        "dibco2018-GT/weights/3_gt_PWeights.dat",
+        "2016/img/Thumbs.db",
+    )
     assert len(find_pairs(tmp_path)) == len(PUBLISHED)
 
 
-@pytest.mark.parametrize("pictures", [("img/a.png", "gt/a.png"), ("a.png", "a_GT.png"), ("images/a.jpg", "GT/a_gt.png")])
+@pytest.mark.parametrize(
+    "pictures", [("img/a.png", "gt/a.png"), ("a.png", "a_GT.png"), ("images/a.jpg", "GT/a_gt.png")]
+)
 def test_one_set_by_itself_is_named_after_its_folder(tmp_path: Path, pictures: tuple[str, str]) -> None:
     touch(tmp_path / "letters", *pictures)
     (pair,) = find_pairs(tmp_path / "letters")
@@ -91,7 +110,13 @@ def test_an_empty_or_missing_root_says_what_belongs_there(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("name", "year"),
-    [("DIBC02009_Test", "2009"), ("DIBCO11-handwritten", "2011"), ("2019", "2019"), ("GT", None), ("fonds_12345", None)],
+    [
+        ("DIBC02009_Test", "2009"),
+        ("DIBCO11-handwritten", "2011"),
+        ("2019", "2019"),
+        ("GT", None),
+        ("fonds_12345", None),
+    ],
 )
 def test_years_in_names(name: str, year: str | None) -> None:
     assert year_in(name) == year

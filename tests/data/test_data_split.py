@@ -5,12 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from made_pages import write_pair, write_years
 from PIL import Image
 
 from drmamba.data.dibco import Pair, find_pairs, split, years
 from drmamba.data.manifest import manifest
 from drmamba.errors import DataError
-from made_pages import write_pair, write_years
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_pages_without_ink_are_told_apart_by_their_pictures(tmp_path: Path) -> N
 
 
 def test_wrong_years_are_refused(pairs: list[Pair]) -> None:
-    with pytest.raises(DataError, match="no year 1999.*2009, 2010, 2011, 2018"):
+    with pytest.raises(DataError, match=r"no year 1999.*2009, 2010, 2011, 2018"):
         split(pairs, "1999")
     with pytest.raises(DataError, match="no page is left"):
         split([p for p in pairs if p.year in ("2009", "2018")], "2018", validate_on=["2009"])

@@ -163,7 +163,7 @@ def erased(page: Page, rng: np.random.Generator) -> Page:
     top, left = int(rng.integers(page.shape[0] - height + 1)), int(rng.integers(page.shape[1] - width + 1))
     inside = np.zeros(page.shape, np.float32)
     inside[top : top + height, left : left + width] = 1
-    soft = blur(inside, rng.uniform(0.5, 3))
+    soft = blur(inside, rng.uniform(0.4, 1.5))
     bright = page.image[::4, ::4].reshape(-1, 3)
     paper = bright[bright.sum(1) >= np.median(bright.sum(1))].mean(0)
     grain = noise(rng, page.shape, 2)[..., None] * np.float32(rng.uniform(0, 0.03))
