@@ -1,5 +1,7 @@
 """Lanes: results in order, the same bytes whatever runs, no side effects."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -48,8 +50,11 @@ def test_any_number_of_workers_and_any_batch_give_the_same_bytes(page, network):
 
 def test_the_programs_own_threads_stay_as_they_are():
     before = torch.get_num_threads()
-    with Lanes(Flat(), EngineConfig(device="cpu", workers=2)):
+    with Lanes(Flat(), EngineConfig(device="cpu", workers=2)) as lanes, ThreadPoolExecutor(1) as others:
         assert torch.get_num_threads() == before
+        assert others.submit(torch.get_num_threads).result() == before
+        seen = [lanes.submit(lambda _: torch.rand(9).sum() and torch.get_num_threads()) for _ in range(8)]
+        assert {one.result() for one in seen} == {1}
 
 
 def test_suppress_reaches_the_network(page):

@@ -54,7 +54,9 @@ class Lanes:
         self.seconds, self.pixels = 0.0, 0  # CPU time inside the network, and what it has seen
         self._pool = ThreadPoolExecutor(self.count, "drmamba-lane", initializer=self._enter)
         threads = torch.get_num_threads()
-        self._pool.submit(int).result()
+        here = threading.Barrier(self.count)
+        for started in [self._pool.submit(here.wait) for _ in range(self.count)]:  # every lane, now
+            started.result()
         torch.set_num_threads(threads)  # a lane's one thread is its own affair, not the program's
 
     def predict(self, *, suppress: float = 1.0, min_contrast: int = 0) -> Predict:
@@ -78,6 +80,7 @@ class Lanes:
     def _enter(self) -> None:
         self._lane.network = self._networks.get()
         torch.set_num_threads(1)
+        torch.get_num_threads()  # binds the number to this thread; else the first operation takes the program's
         torch.set_flush_denormal(True)  # this thread only: numbers near zero cost a hundred times others
 
     def _run(self, windows: list[RGB], suppress: float, min_contrast: int) -> list[Probability]:
