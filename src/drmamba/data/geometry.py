@@ -32,7 +32,9 @@ def reach(size: int, zoom: float, angle: float) -> int:
     """Side of the window that `turned` needs to fill size x size pixels at this zoom and angle (degrees)."""
     radians = math.radians(angle)
     span = size / zoom
-    return math.ceil(span * (abs(math.cos(radians)) + abs(math.sin(radians)))) + 6  # and the reach of interpolation
+    return (
+        math.ceil(span * (abs(math.cos(radians)) + abs(math.sin(radians)))) + 6
+    )  # and the reach of interpolation
 
 
 def turned(piece: NDArray[np.uint8], size: int, zoom: float, angle: float) -> NDArray[np.uint8]:

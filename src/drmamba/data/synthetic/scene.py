@@ -83,7 +83,12 @@ class Synthesizer:
     def _degraded(self, page: Page, rng: np.random.Generator, world: World) -> Page:
         config = self.config.degrade
         if world == "papyrus":  # pieces of it are lost more often than not, and its back is seldom written on
-            config = replace(config, holes=max(0.5, config.holes), bleed_through=0.2 * config.bleed_through)
+            config = replace(
+                config,
+                holes=max(0.5, config.holes),
+                bleed_through=0.2 * config.bleed_through,
+                faint=0.3 * config.faint,  # it is hard to tell from the fibres as it is
+            )
         return degrade(page, rng, config, self)
 
     def verso(self, rng: np.random.Generator, shape: tuple[int, int]) -> Ink:
@@ -106,7 +111,7 @@ class Synthesizer:
             text = np.pad(block, margin)
         else:
             text = self._text(rng, shape, world)
-        dark = _ink(rng)
+        dark = _ink(rng, soot=world == "papyrus")
         extras: list[Layer] = []
         lots = rng.random(3)
         file = self.fonts.pick(rng, "latin") or ""
@@ -152,9 +157,10 @@ class Synthesizer:
         return worn(text, rng, rng.uniform(0, most) * min(1.0, size / 32))
 
 
-def _ink(rng: np.random.Generator) -> NDArray[np.float32]:
+def _ink(rng: np.random.Generator, *, soot: bool) -> NDArray[np.float32]:
     chances = np.cumsum([weight for _, weight in INKS])
-    base = np.array(INKS[int(np.searchsorted(chances, rng.uniform(0, chances[-1])))][0])
+    drawn = int(np.searchsorted(chances, rng.uniform(0, chances[-1])))
+    base = np.array(INKS[0 if soot else drawn][0])
     return np.clip(base * rng.uniform(0.6, 1.1) * rng.normal(1, 0.03, 3), 0.05, 0.97).astype(np.float32)
 
 
