@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from drmamba.data.layout import classify, natural
 from drmamba.errors import DataError, DRMambaError, MetricError
+from drmamba.experiments.baselines import grey
 from drmamba.images import read_ink, read_rgb
 from drmamba.metrics import Scores, score, skeleton_f_measure, stored_weights
 
@@ -96,12 +97,6 @@ def read_page(path: Path, threshold: int | None = None) -> Ink:
         return read_ink(path)
     ink: Ink = grey(read_rgb(path)) < threshold
     return ink
-
-
-def grey(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """BT.601 luma, rounded: the grey of the contest's pages, 0 black to 255 white."""
-    red, green, blue = (rgb[:, :, k].astype(np.uint32) for k in range(3))
-    return ((19595 * red + 38470 * green + 7471 * blue + 32768) >> 16).astype(np.uint8)
 
 
 def evaluate(

@@ -1,0 +1,125 @@
+"""Leave-one-year-out: a run for every year, each scored on the year it never saw, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from drmamba.config import RunConfig, replace_values
+from drmamba.data.dibco import find_pairs, years
+from drmamba.errors import DataError
+from drmamba.experiments.paper_tables import LABEL, LEAVE_ONE_OUT
+from drmamba.experiments.report import (
+    CONTEST,
+    HEADINGS,
+    as_json,
+    as_markdown,
+    machine,
+    number,
+    plot_years,
+    stamp,
+    write_text,
+)
+from drmamba.experiments.series import Engine, Job, Say, incomplete, run_series
+
+Scores = dict[str, Any]
+
+
+def folds(config: RunConfig, root: Path, wanted: Sequence[str] = ()) -> list[Job]:
+    """A job for every year of the data, or for those wanted."""
+    known = years(find_pairs(config.source.data))
+    for year in wanted:
+        if year not in known:
+            raise DataError(f"there is no year {year} in {config.source.data}; there are {', '.join(known)}")
+    kept = set(config.data.validate_on)
+    chosen = [year for year in wanted or known if year not in kept]
+    return [Job(year, replace_values(config, {"source": {"hold_out": year}}), root / year) for year in chosen]
+
+
+def leave_one_out(
+    config: RunConfig, root: Path, engine: Engine, say: Say, wanted: Sequence[str] = ()
+) -> Iterator[dict[str, Scores]]:
+    """Run every fold; after each, write results.json, table.md and plot.png and give the scores so far."""
+    jobs = folds(config, root, wanted)
+    done: dict[str, Scores] = {}
+    for job, scores in run_series(jobs, engine, say):
+        done[job.name] = scores
+        write_results(root, config, done, len(jobs))
+        yield done
+
+
+def write_results(root: Path, config: RunConfig, done: dict[str, Scores], folds: int) -> None:
+    """The three files, from the folds that are done."""
+    facts = {**stamp(), "machine": machine(), "preset": config.preset, "config": config.to_dict()}
+    measured = {
+        year: {
+            "mean": scores["mean"],
+            "pages": scores["pages"],
+            "minutes": scores["minutes"],
+            "steps": scores["steps"],
+        }
+        for year, scores in done.items()
+    }
+    write_text(
+        root / "results.json",
+        as_json(
+            {**facts, "folds_done": len(done), "folds": folds, "years": measured, "average": average(done)}
+        ),
+    )
+    write_text(root / "table.md", table(done, config.preset, folds))
+    names = list(done)
+    paper = {row.name: row for row in LEAVE_ONE_OUT}
+    lines: dict[str, dict[str, list[float | None]]] = {
+        measure: {
+            f"drmamba {config.preset}": [float(done[year]["mean"][measure]) for year in names],
+            f"DR-Mamba ({LABEL})": [getattr(paper.get(year), measure, None) for year in names],
+        }
+        for measure in CONTEST
+    }
+    plot_years(root / "plot.png", names, lines, title="Leave one year out")
+
+
+def average(done: dict[str, Scores]) -> dict[str, float]:
+    """The mean over years, as the paper takes it: every year counts once."""
+    return {
+        measure: sum(float(s["mean"][measure]) for s in done.values()) / len(done)
+        for measure in CONTEST
+        if done
+    }
+
+
+def table(done: dict[str, Scores], preset: str, folds: int) -> str:
+    """Ours beside the paper's, as Markdown, with what makes them differ."""
+    paper = {row.name: row for row in LEAVE_ONE_OUT}
+    header = [
+        "held-out year",
+        "pages",
+        *(HEADINGS[m] for m in CONTEST),
+        *(f"paper {HEADINGS[m]}" for m in CONTEST),
+    ]
+    rows = []
+    for year, scores in done.items():
+        ours = [number(float(scores["mean"][measure])) for measure in CONTEST]
+        theirs = [number(getattr(paper.get(year), measure, None)) for measure in CONTEST]
+        rows.append([year, str(len(scores["pages"])), *ours, *theirs])
+    mean = average(done)
+    # The paper's average is of all ten years: beside an average of fewer it would mislead.
+    whole = paper.get("Average") if set(done) == set(paper) - {"Average"} else None
+    pages = str(sum(len(scores["pages"]) for scores in done.values()))
+    rows.append(
+        [
+            f"average of {len(done)}",
+            pages,
+            *(number(mean.get(m)) for m in CONTEST),
+            *(number(getattr(whole, m, None)) for m in CONTEST),
+        ]
+    )
+    minutes = [float(scores["minutes"]) for scores in done.values()]
+    notes = [
+        f"Preset `{preset}`, {len(done)} of {folds} folds, {sum(minutes) / len(minutes):.1f} minutes of training each; "
+        "official metrics, windows of 512 with stride 256.",
+        f"The paper's columns: {LABEL} (a 33.5 M network, 150 epochs on a GPU).",
+        *incomplete((year, len(scores["pages"])) for year, scores in done.items()),
+    ]
+    return as_markdown(header, rows) + "\n\n" + "\n".join(f"- {note}" for note in notes) + "\n"
