@@ -147,9 +147,9 @@ def finish(result: Result) -> None:
     scores = result.scores or {}
     click.echo(f"the model is {result.folder.model}", err=True)
     for name, value in scores.get("mean", {}).items():
-        click.echo(f"{name:<10} {value:.4f}")
+        click.echo(f"{name:<16} {float(value):.4f}")
     if not scores.get("mean") and scores.get("validation_fm") is not None:
-        click.echo(f"{'validation_fm':<14} {scores['validation_fm']:.4f}")
+        click.echo(f"{'validation_fm':<16} {scores['validation_fm']:.4f}")
 
 
 def _toml(path: Path) -> dict[str, Any]:

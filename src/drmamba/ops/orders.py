@@ -16,6 +16,7 @@ from drmamba.errors import InputError
 
 
 @lru_cache(maxsize=64)
+@torch.inference_mode(False)  # what a page under inference asked for first, training may use as well
 def scan_orders(directions: int, height: int, width: int) -> Tensor:
     """The orders of Eq. (12): (R, H*W) int64 on the CPU; callers must not write to it.
 

@@ -12,6 +12,7 @@ held_out/*.png      the pages behind them
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,10 +77,18 @@ class RunFolder:
         return bool(self.scores.is_file())
 
     def write_scores(self, scores: dict[str, Any]) -> None:
-        """Finish the run."""
-        write_atomic(self.scores, json.dumps(scores, indent=1).encode())
+        """Finish the run; infinity, which JSON does not know, becomes the word "inf"."""
+        write_atomic(self.scores, json.dumps(_plain(scores), indent=1, allow_nan=False).encode())
 
     def read_scores(self) -> dict[str, Any]:
         """The final scores."""
         found: dict[str, Any] = json.loads(self.scores.read_text())
         return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,38 @@
+"""`drmamba loo`: every year held out in turn, one table."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from drmamba.cli.train import configured, run_options
+
+
+@click.command()
+@click.option("--data", metavar="ROOT", required=True, help="A folder of years.")
+@click.option("-o", "--output", "root", metavar="RUN", required=True, help="A folder for all folds.")
+@click.option("--years", metavar="YEARS", help="Only these folds, such as 2016,2018.")
+@run_options
+def command(root: str, years: str | None, devices: int, accelerator: str, **options: Any) -> None:
+    """Train without each year in turn and score it on that year; the same command resumes.
+
+    Writes results.json, table.md and plot.png after every fold.
+    """
+    config = configured(**options)
+    from drmamba.experiments.loo import folds, leave_one_out, table
+    from drmamba.experiments.series import Engine
+
+    wanted = years.split(",") if years else []
+    total = len(folds(config, Path(root), wanted))
+    say = partial(click.echo, err=True)
+    done: dict[str, Any] = {}
+    for scores in leave_one_out(config, Path(root), Engine(devices, accelerator), say, wanted):
+        done = scores
+    if len(done) < total:
+        click.echo(f"stopped with {len(done)} of {total} folds done; the same command goes on", err=True)
+        sys.exit(130)
+    click.echo(table(done, config.preset, total))

@@ -1,0 +1,95 @@
+"""Leave-one-year-out: folds, resuming, and the table beside the paper's."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from drmamba.config import RunConfig, recipe, replace_values
+from drmamba.errors import DataError
+from drmamba.experiments.loo import folds, leave_one_out, table
+from drmamba.experiments.paper_tables import LEAVE_ONE_OUT
+from drmamba.experiments.series import Engine, Job
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> RunConfig:
+    """Two contest years of two pages."""
+    rng = np.random.default_rng(0)
+    for year in ("2018", "2019"):
+        for part in ("img", "gt"):
+            (tmp_path / "data" / year / part).mkdir(parents=True)
+        for name in ("a", "b"):
+            ink = rng.random((64, 64)) < 0.1
+            Image.fromarray(~ink).save(tmp_path / "data" / year / "gt" / f"{name}.png")
+            grey = np.where(ink, 60, 200).astype(np.uint8)
+            Image.fromarray(grey).save(tmp_path / "data" / year / "img" / f"{name}.png")
+    return replace_values(
+        recipe("lite"),
+        {
+            "source": {"data": str(tmp_path / "data")},
+            "model": {"encoder": "convnext_atto", "decoder": [8, 8, 8], "block": {"width": 8}},
+            "data": {"crop": 32},
+            "train": {"steps": 1, "batch": 2, "validations": 0, "precision": "float32"},
+        },
+    )
+
+
+def scores(fm: float, pages: int = 2) -> dict[str, Any]:
+    mean = {"fm": fm, "pfm": fm + 1, "psnr": 18.0, "drd": 3.0}
+    return {"mean": mean, "pages": [{"name": str(i)} for i in range(pages)], "minutes": 1.0, "steps": 2}
+
+
+def test_a_fold_for_every_year(config: RunConfig, tmp_path: Path) -> None:
+    jobs = folds(config, tmp_path)
+    assert [job.name for job in jobs] == ["2018", "2019"]
+    assert [job.config.source.hold_out for job in jobs] == ["2018", "2019"]
+    assert [job.name for job in folds(config, tmp_path, ["2018"])] == ["2018"]
+    with pytest.raises(DataError, match="2042"):
+        folds(config, tmp_path, ["2042"])
+    kept = replace_values(config, {"data": {"validate_on": ["2018"]}})
+    assert [job.name for job in folds(kept, tmp_path)] == ["2019"]
+
+
+def test_folds_resume_and_end_in_one_table(
+    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Engine.run
+    left = iter([True, False])
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "run", lambda self, job: run(self, job) if next(left) else None)
+        engine = Engine(accelerator="cpu", shown=False)
+        stopped = list(leave_one_out(config, tmp_path / "runs", engine, lambda _: None))
+    assert [list(done) for done in stopped] == [["2018"]]
+    said: list[str] = []
+    *_, done = leave_one_out(config, tmp_path / "runs", engine, said.append)
+    assert [words.split(":")[1].split()[0] for words in said] == ["2019"]  # 2018 was not run again
+    assert list(done) == ["2018", "2019"]
+    results = json.loads((tmp_path / "runs" / "results.json").read_text())
+    assert results["folds_done"] == 2
+    fm = [float(results["years"][year]["mean"]["fm"]) for year in done]
+    assert results["average"]["fm"] == pytest.approx(sum(fm) / 2)
+    text = (tmp_path / "runs" / "table.md").read_text()
+    assert "89.87" in text  # the paper's 2018
+    assert "2019: 2 of the contest's 20 pages" in text
+    assert (tmp_path / "runs" / "plot.png").stat().st_size > 1000
+
+
+def test_the_papers_average_stands_only_beside_all_ten_years() -> None:
+    years = [row.name for row in LEAVE_ONE_OUT if row.name != "Average"]
+    whole = table({year: scores(90.0) for year in years}, "lite", 10)
+    part = table({year: scores(90.0) for year in years[:4]}, "lite", 10)
+    assert "92.06" in whole
+    assert "92.06" not in part
+    assert "average of 4" in part
+
+
+def test_job_holds_its_year_out_of_everything_else(config: RunConfig, tmp_path: Path) -> None:
+    job = Job("2018", replace_values(config, {"source": {"hold_out": "2018"}}), tmp_path / "2018")
+    Engine(accelerator="cpu", shown=False).run(job)
+    pages = json.loads((tmp_path / "2018" / "manifest.json").read_text())["pages"]
+    assert {p["role"] for p in pages if p["year"] == "2018"} == {"held_out"}
+    assert {p["role"] for p in pages if p["year"] != "2018"} == {"train", "validation"}
