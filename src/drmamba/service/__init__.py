@@ -1,0 +1,1 @@
+"""A web page and an HTTP API in one process; needs the extra `web`."""

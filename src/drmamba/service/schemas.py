@@ -1,0 +1,59 @@
+"""What the API takes and gives, for its OpenAPI description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MEDIA = {"png": "image/png", "tiff": "image/tiff", "pdf": "application/pdf"}
+BINARY = {"schema": {"type": "string", "format": "binary"}}
+FILES: dict[str, Any] = dict.fromkeys(MEDIA.values(), BINARY)
+PAGE: dict[str, Any] = {
+    "type": "object",
+    "required": ["page", "link", "flags", "notes"],
+    "properties": {
+        "page": {"type": "integer"},
+        "megapixels": {"type": "number"},
+        "link": {"type": "string", "description": "GET it within the time `expires` says"},
+        "soft": {"type": ["string", "null"]},
+        "ink": {"type": "number", "description": "share of the pixels"},
+        "uncertain": {"type": "number", "description": "share of the pixels"},
+        "stroke_width": {"type": ["number", "null"]},
+        "scale": {"type": "number"},
+        "flags": {"type": "array", "items": {"type": "string"}},
+        "notes": {"type": "array", "items": {"type": "string"}, "description": "the flags in words"},
+    },
+}
+ANSWER: dict[str, Any] = {
+    "type": "object",
+    "required": ["model", "settings", "expires", "files"],
+    "properties": {
+        "model": {"type": "object"},
+        "settings": {"type": "object"},
+        "expires": {"type": "string", "format": "date-time"},
+        "files": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["name", "status", "problem", "pages"],
+                "properties": {
+                    "name": {"type": "string"},
+                    "status": {"enum": ["done", "failed"]},
+                    "problem": {"type": ["object", "null"]},
+                    "pages": {"type": "array", "items": PAGE},
+                },
+            },
+        },
+    },
+}
+ANSWERS: dict[str, Any] = FILES | {"application/json": {"schema": ANSWER}}
+FORM: dict[str, Any] = {
+    "type": "object",
+    "required": ["file"],
+    "properties": {
+        "file": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}},
+    },
+}
+BODY: dict[str, Any] = {
+    "required": True,
+    "content": {"multipart/form-data": {"schema": FORM}, "image/*": BINARY, "application/pdf": BINARY},
+}

@@ -1,0 +1,71 @@
+"""Results that wait for their reader: random names, a short life, a limit on their bytes."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A file that may be fetched."""
+
+    path: Path
+    media_type: str
+    filename: str  # for the reader; never a name on this disk
+    size: int
+    until: float  # on the store's clock
+
+
+class Store:
+    """A private folder that is gone when the service is."""
+
+    def __init__(
+        self, keep_seconds: float, keep_bytes: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="drmamba-serve-"))
+        self.keep_seconds, self.keep_bytes, self.clock = keep_seconds, keep_bytes, clock
+        self._files: dict[str, Stored] = {}  # oldest first
+        self._lock = threading.Lock()
+
+    def workplace(self) -> Path:
+        """A new folder for one request."""
+        folder = self.folder / secrets.token_hex(16)
+        folder.mkdir()
+        return folder
+
+    def put(self, path: Path, media_type: str, filename: str) -> str:
+        """Take a finished file over; the name to ask for it by."""
+        name, size = secrets.token_urlsafe(24), path.stat().st_size
+        kept = path.replace(self.folder / f"{secrets.token_hex(16)}.result")
+        with self._lock:
+            until = self.clock() + self.keep_seconds
+            self._files[name] = Stored(kept, media_type, filename, size, until)
+        self.sweep()
+        return name
+
+    def get(self, name: str) -> Stored | None:
+        """A file by its name, if it is still there."""
+        self.sweep()
+        with self._lock:
+            return self._files.get(name)
+
+    def sweep(self) -> None:
+        """Remove what is too old, then the oldest of what is too much."""
+        with self._lock:
+            now, left = self.clock(), sum(file.size for file in self._files.values())
+            for name, file in list(self._files.items()):
+                if file.until <= now or left > self.keep_bytes:
+                    del self._files[name]
+                    file.path.unlink(missing_ok=True)
+                    left -= file.size
+
+    def close(self) -> None:
+        """Remove everything."""
+        shutil.rmtree(self.folder, ignore_errors=True)

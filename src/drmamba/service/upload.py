@@ -1,0 +1,154 @@
+"""Request bodies onto the disk, piece by piece, under names of our own; never more than the limits allow."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from drmamba.config import ServiceConfig
+from drmamba.errors import MissingExtra
+from drmamba.service.engine import Upload
+from drmamba.service.problems import Problem, over_limit
+
+T = TypeVar("T")
+LONGEST_NAME = 200  # characters of a client's file name that are sent back
+FIELDS = 100  # parts of a form that are looked at
+
+
+async def receive(
+    stream: AsyncIterator[bytes], content_type: str, folder: Path, limits: ServiceConfig
+) -> list[Upload]:
+    """The files of a body: a form's, or the body itself."""
+    form = Form(folder, limits, content_type)
+    seen = 0
+    try:
+        async for chunk in stream:
+            seen += len(chunk)
+            if seen > limits.max_bytes:
+                raise too_large(limits)
+            form.write(chunk)
+        form.finish()
+    finally:
+        form.close()
+    if not form.files:
+        raise Problem(400, "no-file", "there is no file in the request: send it as the form field `file`")
+    return form.files
+
+
+def too_large(limits: ServiceConfig) -> Problem:
+    """More bytes than are taken."""
+    words = f"the request has more than {limits.max_bytes:,} bytes, which is the most that is taken"
+    return over_limit("bytes", limits.max_bytes, words)
+
+
+class Form:
+    """A body as it comes in: parts of a form that are files, or one file without a form."""
+
+    def __init__(self, folder: Path, limits: ServiceConfig, content_type: str) -> None:
+        try:
+            from python_multipart.exceptions import FormParserError
+            from python_multipart.multipart import MultipartParser, parse_options_header
+        except ImportError as error:
+            raise MissingExtra("python-multipart", "web") from error
+        self.folder, self.limits = folder, limits
+        self.files: list[Upload] = []
+        self._wrong: type[Exception] = FormParserError
+        self._open: BinaryIO | None = None
+        self._header, self._value, self._headers = b"", b"", dict[bytes, bytes]()
+        self._parts, self._ended = 0, False
+        self._options = parse_options_header
+        kind, options = parse_options_header(content_type)
+        self._parser = None
+        if kind == b"multipart/form-data":
+            boundary = options.get(b"boundary")
+            if not boundary:
+                raise Problem(400, "bad-form", "the form's Content-Type has no boundary")
+            self._parser = self._guarded(lambda: MultipartParser(boundary, {
+                "on_part_begin": self._begin,
+                "on_header_field": self._on_field,
+                "on_header_value": self._on_value,
+                "on_header_end": self._on_header,
+                "on_headers_finished": self._start,
+                "on_part_data": self._data,
+                "on_part_end": self._end_part,
+                "on_end": self._end,
+            }))  # fmt: skip
+        elif kind.startswith((b"application/x-www-form-urlencoded", b"application/json")):
+            raise Problem(415, "not-a-file", f"{kind.decode('latin-1')} is no file; send a form, or an image")
+
+    def write(self, chunk: bytes) -> None:
+        """Take the next piece."""
+        if self._parser is not None:
+            parser = self._parser
+            self._guarded(lambda: parser.write(chunk))
+        elif chunk:
+            if not self.files:
+                self._new("")
+            self._data(chunk, 0, len(chunk))
+
+    def finish(self) -> None:
+        """The body is at its end; a form must be, too."""
+        if self._parser is not None:
+            self._guarded(self._parser.finalize)
+            if not self._ended:
+                raise Problem(400, "bad-form", "the form is cut short")
+
+    def close(self) -> None:
+        """Let go of an unfinished file."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def _guarded(self, act: Callable[[], T]) -> T:
+        try:
+            return act()
+        except self._wrong as error:
+            raise Problem(400, "bad-form", f"the form cannot be read: {error}") from error
+
+    def _begin(self) -> None:
+        self._headers = {}
+        self._parts += 1
+        if self._parts > FIELDS + self.limits.max_files:
+            raise Problem(400, "bad-form", "the form has too many fields")
+
+    def _on_field(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _on_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _on_header(self) -> None:
+        self._headers[self._header.lower()] = self._value
+        self._header = self._value = b""
+
+    def _start(self) -> None:
+        _, options = self._options(self._headers.get(b"content-disposition", b""))
+        # Other fields are passed over; a file may come without a name.
+        if options.get(b"name") == b"file":
+            self._new(options.get(b"filename", b"").decode("utf-8", "replace"))
+
+    def _new(self, name: str) -> None:
+        if len(self.files) >= self.limits.max_files:
+            most = self.limits.max_files
+            raise over_limit("files", most, f"more than {most} files in one request")
+        path = self.folder / f"{secrets.token_hex(16)}.upload"
+        self.files.append(Upload(path, plain_name(name)))
+        self._open = path.open("xb")
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        if self._open is not None:
+            self._open.write(data[start:end])
+
+    def _end_part(self) -> None:
+        self.close()
+
+    def _end(self) -> None:
+        self._ended = True
+
+
+def plain_name(name: str) -> str:
+    """A client's file name, fit to be sent back: no folders, nothing unprintable, not too long."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    return "".join(c for c in last if c.isprintable() and c not in '"<>').strip(". ")[:LONGEST_NAME] or "page"

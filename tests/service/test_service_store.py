@@ -1,0 +1,46 @@
+"""Stored results: their life and their limit."""
+
+from drmamba.service.store import Store
+from drmamba.service.upload import plain_name
+
+
+def filled(store, size):
+    path = store.workplace() / "x"
+    path.write_bytes(bytes(size))
+    return store.put(path, "image/png", "x.png")
+
+
+def test_results_expire():
+    now = [0.0]
+    store = Store(10, 1000, clock=lambda: now[0])
+    name = filled(store, 5)
+    now[0] = 9.9
+    path = store.get(name).path
+    assert path.exists()
+    now[0] = 10.0
+    assert store.get(name) is None
+    assert not path.exists()
+    store.close()
+
+
+def test_the_oldest_make_room():
+    store = Store(10, 100)
+    names = [filled(store, 40) for _ in range(4)]
+    assert [store.get(name) is not None for name in names] == [False, False, True, True]
+    store.close()
+    assert not store.folder.exists()
+
+
+def test_names_cannot_be_guessed_or_walk():
+    store = Store(10, 1000)
+    assert len({filled(store, 1) for _ in range(20)}) == 20
+    assert store.get("../../etc/passwd") is None
+    store.close()
+
+
+def test_plain_names():
+    assert plain_name("C:\\scans\\page 1.jpg") == "page 1.jpg"
+    assert plain_name("../../etc/passwd") == "passwd"
+    assert plain_name("") == plain_name("..") == plain_name("a/") == "page"
+    assert plain_name('a"\r\nSet-Cookie: x') == "aSet-Cookie: x"
+    assert len(plain_name("x" * 5000)) == 200
