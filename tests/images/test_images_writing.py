@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from drmamba.errors import ImageError
-from drmamba.images import Bitmap, encode, read_record, sweep, write_atomic, write_ink
+from drmamba.images import Bitmap, encode, read_ink, read_record, sweep, write_atomic, write_ink
 from drmamba.images.atomic import PARTIAL
 
 INK = np.random.default_rng(0).random((37, 51)) < 0.3
@@ -44,6 +44,17 @@ def test_a_tiff_of_several_pages(tmp_path):
             image.seek(number)
             np.testing.assert_array_equal(np.asarray(image.convert("L")) == 0, page)
     assert read_record(tmp_path / "book.tif") == "r"
+
+
+@pytest.mark.parametrize("suffix", [".tif", ".pdf"])
+def test_a_huge_page_is_coded_in_strips_and_is_the_same_page(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr("drmamba.images.writing.STRIP_PIXELS", 51 * 10)
+    write_ink(tmp_path / f"page{suffix}", INK, dpi=300)
+    np.testing.assert_array_equal(read_ink(tmp_path / f"page{suffix}"), INK)
+
+
+def test_bitmap_as_a_picture():
+    np.testing.assert_array_equal(np.asarray(Bitmap.pack(INK).image().convert("L")) == 0, INK)
 
 
 @pytest.mark.parametrize("suffix", [".png", ".tif", ".pdf"])

@@ -136,7 +136,7 @@ def command(
     )
     sizes = {"window": window, "stride": stride}
     if any(sizes.values()):
-        sides = {name: value for name, value in sizes.items() if value is not None}
+        sides: dict[str, Any] = {name: value for name, value in sizes.items() if value is not None}
         sides.setdefault("stride", min(config.windows.stride, sides.get("window", config.windows.stride)))
         config = replace(config, windows=replace(config.windows, **sides))
     engine = EngineConfig(device=device, workers=workers, max_memory=max_memory)
@@ -148,10 +148,17 @@ def command(
 
     import warnings
 
-    from drmamba.inference.batch import Batch, BatchOptions
+    import torch
+
+    from drmamba.inference.batch import Batch, BatchOptions, fitting_workers
     from drmamba.inference.binarizer import UNTRAINED, Binarizer, UntrainedWarning
     from drmamba.inference.records import Report
 
+    if not workers and not torch.cuda.is_available():
+        cores = torch.get_num_threads()
+        engine = replace(engine, workers=fitting_workers(cores, max_memory, config))
+        if engine.workers < cores:
+            click.echo(f"drmamba: {engine.workers} of {cores} cores: --max-memory allows no more", err=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UntrainedWarning)
         binarizer = Binarizer.from_pretrained(model, config=config, engine=engine)

@@ -31,13 +31,18 @@ def encode_fax(bits: bytes, width: int, height: int) -> bytes:
     return buffer.getbuffer()[offset : offset + count].tobytes()
 
 
-def tiff(pages: list[tuple[bytes, int, int, DPI | None]], record: str = "") -> bytes:
-    """A TIFF of pages given as (G4 data, width, height, dpi); the record stands in the first page."""
+Strips = list[tuple[int, bytes]]  # rows and G4 data
+
+
+def tiff(pages: list[tuple[Strips, int, int, DPI | None]], record: str = "") -> bytes:
+    """A TIFF of pages given as (strips, width, height, dpi); the record stands in the first page."""
     file = bytearray(b"II*\0\0\0\0\0")
     link = 4  # where the offset of the next page's directory goes
-    for number, (fax, width, height, dpi) in enumerate(pages):
-        data = len(file)
-        file += fax + b"\0" * (len(fax) % 2)
+    for number, (strips, width, height, dpi) in enumerate(pages):
+        places = []
+        for _, fax in strips:
+            places.append(len(file))
+            file += fax + b"\0" * (len(fax) % 2)
         fields = {
             254: (LONG, [2 if len(pages) > 1 else 0]),  # NewSubfileType: a page of several
             256: (LONG, [width]),
@@ -45,10 +50,10 @@ def tiff(pages: list[tuple[bytes, int, int, DPI | None]], record: str = "") -> b
             258: (SHORT, [1]),  # BitsPerSample
             259: (SHORT, [4]),  # Compression: CCITT G4
             262: (SHORT, [0]),  # PhotometricInterpretation: white is zero
-            STRIP_OFFSETS: (LONG, [data]),
+            STRIP_OFFSETS: (LONG, places),
             277: (SHORT, [1]),  # SamplesPerPixel
-            278: (LONG, [height]),  # RowsPerStrip
-            STRIP_COUNTS: (LONG, [len(fax)]),
+            278: (LONG, [strips[0][0]]),  # RowsPerStrip
+            STRIP_COUNTS: (LONG, [len(fax) for _, fax in strips]),
             305: (ASCII, list(b"drmamba\0")),  # Software
         }
         if record and number == 0:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from drmamba.errors import ImageError
+from drmamba.images.fax import Strips
 from drmamba.images.raster import decoding
 from drmamba.images.rows import DPI, RGB, Rows, check_size
 
@@ -151,32 +152,37 @@ def _scan_dpi(page: Any, page_area: float) -> float | None:
     return min(finest, high_limit) if covered >= 0.5 * page_area and finest >= low else None
 
 
-def encode_pdf(pages: list[tuple[bytes, int, int, DPI]], record: str = "") -> bytes:
-    """A PDF whose pages are (G4 data, width, height, dpi); the page size follows from the resolution."""
+def encode_pdf(pages: list[tuple[Strips, int, int, DPI]], record: str = "") -> bytes:
+    """A PDF whose pages are (strips, width, height, dpi); the page size follows from the resolution."""
     import pikepdf
 
     with pikepdf.new() as pdf:
-        for fax, width, height, (dpi_x, dpi_y) in pages:
+        for strips, width, height, (dpi_x, dpi_y) in pages:
             wide, high = 72 * width / dpi_x, 72 * height / dpi_y
-            picture = pikepdf.Stream(
-                pdf,
-                fax,
-                Type=pikepdf.Name.XObject,
-                Subtype=pikepdf.Name.Image,
-                Width=width,
-                Height=height,
-                ColorSpace=pikepdf.Name.DeviceGray,
-                BitsPerComponent=1,
-                Filter=pikepdf.Name.CCITTFaxDecode,
-                DecodeParms=pikepdf.Dictionary(K=-1, Columns=width, Rows=height, BlackIs1=False),
-            )
             unit = max(1.0, wide / MAX_POINTS, high / MAX_POINTS)  # a page of more counts in larger units
             wide, high = wide / unit, high / unit
+            pictures, drawn, left = pikepdf.Dictionary(), "", height
+            for number, (rows, fax) in enumerate(strips):
+                left -= rows
+                place = f"{wide:.4f} 0 0 {high * rows / height:.4f} 0 {high * left / height:.4f}"
+                drawn += f"q {place} cm /Page{number} Do Q\n"
+                pictures[f"/Page{number}"] = pikepdf.Stream(
+                    pdf,
+                    fax,
+                    Type=pikepdf.Name.XObject,
+                    Subtype=pikepdf.Name.Image,
+                    Width=width,
+                    Height=rows,
+                    ColorSpace=pikepdf.Name.DeviceGray,
+                    BitsPerComponent=1,
+                    Filter=pikepdf.Name.CCITTFaxDecode,
+                    DecodeParms=pikepdf.Dictionary(K=-1, Columns=width, Rows=rows, BlackIs1=False),
+                )
             leaf = pikepdf.Dictionary(
                 Type=pikepdf.Name.Page,
                 MediaBox=[0, 0, round(wide, 4), round(high, 4)],
-                Resources=pikepdf.Dictionary(XObject=pikepdf.Dictionary(Page=picture)),
-                Contents=pdf.make_stream(f"q {wide:.4f} 0 0 {high:.4f} 0 0 cm /Page Do Q".encode()),
+                Resources=pikepdf.Dictionary(XObject=pictures),
+                Contents=pdf.make_stream(drawn.encode()),
             )
             if unit > 1:
                 leaf.UserUnit = round(unit, 4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,17 +9,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, PngImagePlugin
+from PIL import Image
 
 from drmamba.config import ReadingConfig
 from drmamba.errors import ImageError
 from drmamba.images.atomic import write_atomic
 from drmamba.images.fax import encode_fax, tiff
+from drmamba.images.png import png
 from drmamba.images.raster import own_size_check
 from drmamba.images.rows import DPI, Ink
 
 WRITABLE = (".png", ".tif", ".tiff", ".pdf")
 RECORD = "drmamba"  # PNG text key
+STRIP_PIXELS = 64_000_000
 
 
 def write_ink(path: str | Path, ink: Ink, *, dpi: DPI | float | None = None, record: str = "") -> None:
@@ -68,7 +69,7 @@ class Bitmap:
 class CodedPage:
     """A page as CCITT G4 data: a few kilobytes that wait for their container."""
 
-    fax: bytes
+    strips: list[tuple[int, bytes]]  # rows and data; one unless the page is huge
     width: int
     height: int
     dpi: DPI | None
@@ -76,18 +77,22 @@ class CodedPage:
 
 def code(bitmap: Bitmap) -> CodedPage:
     """Compress a page."""
-    fax = encode_fax(bitmap.bits.tobytes(), bitmap.width, bitmap.height)
-    return CodedPage(fax, bitmap.width, bitmap.height, bitmap.dpi)
+    rows = max(1, STRIP_PIXELS // bitmap.width)  # Pillow holds a byte for every pixel it codes
+    strips = []
+    for top in range(0, bitmap.height, rows):
+        part = bitmap.bits[top : top + rows]
+        strips.append((len(part), encode_fax(part.tobytes(), bitmap.width, len(part))))
+    return CodedPage(strips, bitmap.width, bitmap.height, bitmap.dpi)
 
 
 def container(pages: Iterable[CodedPage], suffix: str, record: str = "") -> bytes:
     """The bytes of a TIFF or PDF of coded pages and a record of how they were made."""
     if suffix.lower() != ".pdf":
-        return tiff([(page.fax, page.width, page.height, page.dpi) for page in pages], record)
+        return tiff([(page.strips, page.width, page.height, page.dpi) for page in pages], record)
     from drmamba.images.pdf import encode_pdf
 
     default = (float(ReadingConfig().dpi),) * 2  # a PDF page has a size on paper, known or not
-    return encode_pdf([(page.fax, page.width, page.height, page.dpi or default) for page in pages], record)
+    return encode_pdf([(page.strips, page.width, page.height, page.dpi or default) for page in pages], record)
 
 
 def encode(pages: Iterable[Bitmap], suffix: str, *, record: str = "") -> bytes:
@@ -97,7 +102,7 @@ def encode(pages: Iterable[Bitmap], suffix: str, *, record: str = "") -> bytes:
         raise ImageError(f"pages are written as {', '.join(WRITABLE)}, not as {suffix!r}")
     if suffix == ".png":
         (page,) = pages
-        return encode_png(page.image(), page.dpi, record)
+        return png(~page.bits, page.width, 1, page.dpi, record, RECORD)
     return container([code(page) for page in pages], suffix, record)
 
 
@@ -119,14 +124,4 @@ def read_record(path: Path) -> str:
 
 def encode_grey(grey: NDArray[np.uint8], dpi: DPI | None, record: str = "") -> bytes:
     """An 8-bit PNG of grey values as they are."""
-    return encode_png(Image.fromarray(grey), dpi, record)
-
-
-def encode_png(image: Image.Image, dpi: DPI | None, record: str = "") -> bytes:
-    """A PNG of a 1-bit or 8-bit picture."""
-    info = PngImagePlugin.PngInfo()
-    if record:
-        info.add_itxt(RECORD, record)
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG", pnginfo=info, **({"dpi": dpi} if dpi else {}))
-    return buffer.getvalue()
+    return png(grey, grey.shape[1], 8, dpi, record, RECORD)

@@ -17,20 +17,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from drmamba.config import ReadingConfig
+from drmamba.config import InferenceConfig, ReadingConfig
 from drmamba.errors import ConfigError, DRMambaError, ImageError
 from drmamba.images import CodedPage, code, container, encode, sweep, write_atomic
 from drmamba.images.isolated import IsolatedPage, Reader
+from drmamba.images.writing import STRIP_PIXELS
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.jobs import Job
 from drmamba.inference.quality import Quality
 from drmamba.inference.records import Origin, PageRecord, found_record, sha256
 
 # Resident bytes, measured with benchmarks/memory.py and rounded up.
-PROGRAM = 420_000_000  # Python, torch and the network
-LANE = 130_000_000  # one window of 512 under way
-READER = 60_000_000  # an idle decoding process
+PROGRAM = 440_000_000  # Python, torch, numba and the network
+LANE = 125_000_000  # one window of 512 under way
+READER = 55_000_000  # an idle decoding process
+LINE = 26  # bytes for each pixel under a line of windows: RGB read and cut, probabilities blended and masked
 SPARE = 0.9  # of what is left goes to pages
+LEAST = 150_000_000  # for pages: a batch that leaves less is refused
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +43,23 @@ class BatchOptions:
     overwrite: bool = False
     soft: bool = False
     reading: ReadingConfig = field(default_factory=ReadingConfig)
+
+
+def page_threads(lanes: int) -> int:
+    """Files under way at once: enough that the lanes never wait for a disk or a decoder."""
+    return 2 + lanes // 2
+
+
+def fixed_memory(lanes: int, config: InferenceConfig) -> int:
+    """What a batch takes beside its pages."""
+    window = max(1.0, (config.windows.window / 512) ** 2)
+    return PROGRAM + int(lanes * LANE * window) + page_threads(lanes) * READER
+
+
+def fitting_workers(cores: int, max_memory: int, config: InferenceConfig) -> int:
+    """As many workers as there are cores, or as the memory allows with room for pages."""
+    room = max_memory * 2 // 3  # the rest is for pages
+    return max(1, max((n for n in range(1, cores + 1) if fixed_memory(n, config) <= room), default=1))
 
 
 class Ledger:
@@ -73,12 +93,10 @@ class Batch:
     def __init__(self, binarizer: Binarizer, options: BatchOptions | None = None) -> None:
         self.binarizer, self.options = binarizer, options or BatchOptions()
         lanes = binarizer.lanes
-        self.threads = lanes.count + 1
-        limit = lanes.config.max_memory
-        window = (binarizer.config.windows.window / 512) ** 2
-        fixed = PROGRAM + int(lanes.count * LANE * max(1.0, window)) + self.threads * READER
-        if limit - fixed < 50_000_000:
-            least = (fixed + 50_000_000) / 1e6
+        self.threads = page_threads(lanes.count)
+        limit, fixed = lanes.config.max_memory, fixed_memory(lanes.count, binarizer.config)
+        if limit - fixed < LEAST:
+            least = (fixed + LEAST) / 1e6
             raise ConfigError(f"--max-memory must be at least {least:,.0f}MB with {lanes.count} workers")
         self.ledger = Ledger(int((limit - fixed) * SPARE))
         self._stop = threading.Event()
@@ -244,8 +262,8 @@ class Batch:
                 yield PageRecord(status="done", output_sha256=digest, **facts)
 
     def _need(self, rows: IsolatedPage) -> int:
-        """Memory for a page: decoding it, the rows under its windows, and its result while it is coded."""
-        window = self.binarizer.config.windows.window
-        line = rows.width * min(rows.height, 2 * window) * (3 + 3 * 4)
-        result = rows.width * rows.height * (3 if self.options.soft else 1) * 9 // 8
-        return max(rows.decode_bytes + line + result // 8, line + result) + 10_000_000
+        """Memory for a page: decoding it, the rows under its windows, and its result while that is coded."""
+        pixels = rows.width * rows.height
+        line = rows.width * min(rows.height, self.binarizer.config.windows.window) * LINE
+        result = pixels // 4 + min(pixels, STRIP_PIXELS) + (pixels if self.options.soft else 0)
+        return rows.decode_bytes + line + result + 10_000_000

@@ -71,7 +71,7 @@ class Page:
     bitmap: Bitmap
     quality: Quality
     kept: Probability | None = None
-    grey: NDArray[np.uint8] | None = None  # the probability in 256 steps: a quarter of the memory
+    grey: NDArray[np.uint8] | None = None  # in 256 steps, ink dark: a quarter of the memory
     explanation: Explanation | None = None  # the network's maps, if asked for
 
     @cached_property
@@ -104,7 +104,7 @@ class Page:
         grey = self.grey
         if grey is None:
             grey = to_grey(self.probability)
-        return encode_grey(~grey, self.dpi, record)
+        return encode_grey(grey, self.dpi, record)
 
 
 class Binarizer:
@@ -266,8 +266,8 @@ def load_model(model: str | Path) -> tuple[nn.Module, Provenance, str]:
 
 
 def to_grey(probability: Probability) -> NDArray[np.uint8]:
-    """Probabilities in 256 steps."""
-    return (probability * 255 + 0.5).astype(np.uint8)
+    """Probabilities in 256 steps, as one would see them: ink is dark."""
+    return ((1 - probability) * 255 + 0.5).astype(np.uint8)
 
 
 def _under(margins: NDArray[np.bool_], looked: Survey, band: Band, width: int) -> NDArray[np.bool_]:
