@@ -125,7 +125,7 @@ class BenchmarkReport:
                 }
                 for name in CONTEST
             }
-            plot_years(folder / "scores.png", self.years, lines, title=f"Scores by year, {self.date}")
+            plot_years(folder / "scores.png", self._labels(), lines, title=f"Scores by year, {self.date}")
 
     def text(self) -> str:
         """The main table for a terminal, with what must be said beside it."""
@@ -160,11 +160,11 @@ class BenchmarkReport:
             "## Mean over pages",
             as_markdown(_HEADER, self._pages_table()),
             COSTS,
-            "## Mean over years, each year counting once",
+            f"## Mean over {len(self.years)} years, each counting once",
             as_markdown(
                 ["method", *(HEADINGS[n] for n in CONTEST), "origin"],
                 [
-                    *([s.method.name, *self._over_years(s), "this run"] for s in self.standings),
+                    *([s.method.label, *self._over_years(s), "this run"] for s in self.standings),
                     *_reference(OVERALL),
                 ],
             ),
@@ -183,7 +183,7 @@ class BenchmarkReport:
                     ["method", *(HEADINGS[n] for n in CONTEST), "origin"],
                     [
                         *(
-                            [s.method.name, *(self._cell(s, "2019", n) for n in CONTEST), "this run"]
+                            [s.method.label, *(self._cell(s, "2019", n) for n in CONTEST), "this run"]
                             for s in self.standings
                         ),
                         *_reference(YEAR_2019),
@@ -208,7 +208,7 @@ class BenchmarkReport:
             seen = SEEN if any(s.method.has_seen(year) for year in self.years) else ""
             rows.append(
                 [
-                    f"{s.method.name}{seen}",
+                    f"{s.method.label}{seen}",
                     s.pages,
                     *(number(mean.get(name)) for name in CONTEST),
                     number(s.speed, 3),
@@ -221,7 +221,7 @@ class BenchmarkReport:
         return [number(standing.over_years(name)) for name in CONTEST]
 
     def _by_year(self, name: str) -> list[list[str]]:
-        return [[s.method.name, *(self._cell(s, year, name) for year in self.years)] for s in self.standings]
+        return [[s.method.label, *(self._cell(s, year, name) for year in self.years)] for s in self.standings]
 
     def _cell(self, standing: Standing, year: str, name: str) -> str:
         value = number(self._year(standing, year, name))

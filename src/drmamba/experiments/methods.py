@@ -14,6 +14,7 @@ from drmamba.errors import ConfigError, DataError
 from drmamba.experiments.baselines import library_version
 
 DEFAULT = BenchmarkConfig()
+UNTRAINED = "UNTRAINED: its scores mean nothing"
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,13 @@ class Method:
     identity: dict[str, Any] = field(default_factory=dict)
     note: str = ""
     seen: frozenset[str] | None = frozenset()  # years it was trained on; None: nobody knows
+    trained: bool = True
+
+    @property
+    def label(self) -> str:
+        """The name as tables print it: with the library's version, or that a network is untrained."""
+        mark = self.identity.get("library") or ("UNTRAINED" if not self.trained else "")
+        return f"{self.name} ({mark})" if mark else self.name
 
     def has_seen(self, year: str) -> bool:
         """Whether the year was, or may have been, part of its training."""
@@ -77,12 +85,12 @@ def _network(name: str, model: str, protocol: str) -> Method:
     identity: dict[str, Any] = {"protocol": PROTOCOLS[protocol].to_dict()}
     if path is None:
         identity["sha256"] = f"untrained-{model}"
-        return Method(name, "network", model, identity, f"{model}, UNTRAINED: its scores mean nothing")
+        return Method(name, "network", model, identity, f"{model}, {UNTRAINED}", trained=False)
     _, origin = checkpoint.read_header(path)
     identity["sha256"] = checkpoint.sha256(path)
     label = f"{model} {identity['sha256'][:12]}, {protocol} protocol"
     if not origin.trained:
-        return Method(name, "network", str(path), identity, f"{label}, UNTRAINED: its scores mean nothing")
+        return Method(name, "network", str(path), identity, f"{label}, {UNTRAINED}", trained=False)
     if not origin.data:
         return Method(name, "network", str(path), identity, f"{label}, training data unknown", None)
     seen = frozenset(year_in(part) or part for part in origin.data)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 
 from drmamba.errors import MetricError
 from drmamba.metrics.counts import Counts, count, precision, share
@@ -25,12 +26,10 @@ def pseudo(prediction: Mask, truth: Mask, weights: Weights, counts: Counts | Non
     counts = counts or count(prediction, truth)
     if weights.recall.shape != truth.shape or weights.precision.shape != truth.shape:
         raise MetricError(f"the weight maps are {weights.recall.shape}, the ground truth {truth.shape}")
-    both = prediction & truth
-    recall = share(_total(weights.recall, both), _total(weights.recall, truth), counts)
+    kept, ink, hit, found = _sums(prediction, truth, weights.recall, weights.precision)
+    recall = share(kept, ink, counts)
     # 1 + P_w: the maps hold P_w alone, so the ones are the counts.
-    hit = counts.tp + _total(weights.precision, both)
-    found = counts.tp + counts.fp + _total(weights.precision, prediction)
-    exact = share(hit, found, counts)
+    exact = share(counts.tp + hit, counts.tp + counts.fp + found, counts)
     return Pseudo(recall, exact, _harmonic(recall, exact))
 
 
@@ -45,8 +44,20 @@ def skeleton_f_measure(prediction: Mask, truth: Mask) -> float:
     return _harmonic(share(kept, bones, counts), precision(counts))
 
 
-def _total(weights: np.ndarray[tuple[int, ...], np.dtype[np.float32]], where: Mask) -> float:
-    return float(weights[where].sum(dtype=np.float64))
+@njit(cache=True, nogil=True)
+def _sums(prediction: Any, truth: Any, recall: Any, exact: Any) -> Any:
+    """R_w over the ink found and over all ink; P_w over the ink found and over all that was taken for ink."""
+    kept, ink, hit, found = 0.0, 0.0, 0.0, 0.0
+    for y in range(truth.shape[0]):
+        for x in range(truth.shape[1]):
+            if truth[y, x]:
+                ink += recall[y, x]
+                if prediction[y, x]:
+                    kept += recall[y, x]
+                    hit += exact[y, x]
+            if prediction[y, x]:
+                found += exact[y, x]
+    return kept, ink, hit, found
 
 
 def _harmonic(recall: float, exact: float) -> float:
