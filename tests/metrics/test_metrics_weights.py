@@ -54,7 +54,7 @@ def test_the_gap_between_two_strokes_bounds_the_weight() -> None:
     truth[5:35, 10:17] = truth[5:35, 20:27] = True
     middle, beside = weight_maps(truth).precision[20, 18], weight_maps(truth).precision[20, 8]
     assert middle == 1.0  # half-way to the neighbour counts as a full stroke width
-    assert beside == pytest.approx(2 / 8)  # on the free side it takes eight pixels
+    assert beside == pytest.approx(2 / 6)  # on the free side it takes the stroke width, which is read as six
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (2, 2), (30, 40)])

@@ -65,7 +65,7 @@ class Worker:
             line = ""
         if not line:
             status = self._process.wait()
-            self._process = None
+            self.close()
             died = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
             raise WorkerError(f"the method's process {died} (out of memory?)")
         answer = json.loads(line)
