@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from drmamba.config import InferenceConfig, ReadingConfig, ServiceConfig
 from drmamba.errors import DRMambaError
+from drmamba.images import ArrayRows
 from drmamba.images.isolated import Reader
 from drmamba.inference.batch import Batch, BatchOptions, Ledger
 from drmamba.inference.binarizer import Binarizer
@@ -123,6 +125,24 @@ class Engine:
     def submit(self, order: Order) -> Future[list[Outcome]]:
         """Work on an order when its turn comes."""
         return self._pool.submit(self.work, order)
+
+    def read_page(self, path: Path, number: int) -> tuple[ArrayRows, int]:
+        """A page of a file, counted from 1, and how many there are; decoded as safely as any other."""
+        return self._pool.submit(self._read_page, path, number).result()
+
+    def _read_page(self, path: Path, number: int) -> tuple[ArrayRows, int]:
+        reader = self._reader()
+        reader.order = Order([], path.parent, self.binarizer.config)
+        reader.order.deadline = time.monotonic() + self.limits.max_seconds
+        try:
+            file = reader.open(path)
+            page = next(islice(file, number - 1, None), None)
+            if page is None:
+                raise Problem(422, "unreadable", f"holds no page {number}")
+            page.decode()
+            return ArrayRows(page.read(), page.dpi), file.pages
+        finally:
+            reader.order = None
 
     def work(self, order: Order) -> list[Outcome]:
         """Every file's outcome; cancelled orders raise."""

@@ -56,6 +56,13 @@ class Store:
         with self._lock:
             return self._files.get(name)
 
+    def drop(self, name: str) -> None:
+        """Remove a file before its time."""
+        with self._lock:
+            file = self._files.pop(name, None)
+            if file is not None:
+                file.path.unlink(missing_ok=True)
+
     def sweep(self) -> None:
         """Remove what is too old, then the oldest of what is too much."""
         with self._lock:
