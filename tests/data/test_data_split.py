@@ -99,6 +99,26 @@ def test_wrong_years_are_refused(pairs: list[Pair]) -> None:
         split([p for p in pairs if p.year in ("2009", "2018")], "2018", validate_on=["2009"])
 
 
+@pytest.mark.parametrize(
+    ("hold_out", "gone"), [("2017", ["PR1", "PR2", "PR3"]), ("2011", ["11", "13", "16"])]
+)
+def test_sheets_that_two_years_share_are_left_out(tmp_path: Path, hold_out: str, gone: list[str]) -> None:
+    names = {"2011": ["PR1", "PR2", "PR3", "PR4"], "2017": ["11", "12", "13", "16"], "2018": ["1", "2"]}
+    for offset, (year, pages) in enumerate(names.items()):
+        for number, name in enumerate(pages):
+            write_pair(tmp_path, year, name, seed=100 * offset + number)
+    found = find_pairs(tmp_path)
+    parts = split(found, hold_out, share=0.2)
+    assert sorted(p.name for p in parts.left_out) == gone
+    assert len(parts.held_out) == 4
+    everything = [*parts.train, *parts.validation, *parts.held_out, *parts.left_out]
+    assert sorted(p.label for p in everything) == sorted(p.label for p in found)
+    assert [page["role"] for page in manifest(parts)["pages"]].count("left_out") == 3
+    watched = split(found, "2018", validate_on=[hold_out])
+    assert sorted(p.name for p in watched.left_out) == gone
+    assert not set(gone) & {p.name for p in watched.train}
+
+
 def test_real_years_do_not_cross(data_root: Path) -> None:
     found = find_pairs(data_root)
     for year in years(found):

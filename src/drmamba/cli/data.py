@@ -156,7 +156,7 @@ def synthesize(
         _save(pixels(page.image), output / "img" / f"{name}.{'jpg' if quality else 'png'}", quality)
         (output / "gt").mkdir(parents=True, exist_ok=True)
         write_ink(output / "gt" / f"{name}.png", page.ink)
-    click.echo(f"{count} pages in {output}", err=True)
+    click.echo(f"{count} {'page' if count == 1 else 'pages'} in {output}", err=True)
 
 
 def _save(picture: Image.Image, path: Path, quality: int | None = None) -> None:

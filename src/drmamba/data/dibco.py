@@ -12,6 +12,10 @@ from drmamba.data.layout import Entry, entries
 from drmamba.errors import DataError
 
 
+# Pages of different years that show the same sheet: 2017 cut three sheets of 2011 anew.
+SAME_SHEET = (("2011/PR1", "2017/11"), ("2011/PR2", "2017/13"), ("2011/PR3", "2017/16"))
+
+
 @dataclass(frozen=True)
 class Pair:
     """A degraded page and its ground truth. `year` is the set's name where it is no contest."""
@@ -29,15 +33,16 @@ class Pair:
 
 @dataclass(frozen=True)
 class Split:
-    """Three sets of pairs that share no page."""
+    """Three sets of pairs that share no page, and the pages left out so that they share none."""
 
     train: tuple[Pair, ...]
     validation: tuple[Pair, ...]
     held_out: tuple[Pair, ...]
+    left_out: tuple[Pair, ...] = ()
 
     def roles(self) -> Iterable[tuple[str, Pair]]:
         """(role, pair) of every pair."""
-        for role in ("train", "validation", "held_out"):
+        for role in ("train", "validation", "held_out", "left_out"):
             for pair in getattr(self, role):
                 yield role, pair
 
@@ -94,7 +99,8 @@ def split(
     """Divide the pairs for one fold. The held-out year is in neither training nor validation.
 
     Validation is the whole years of `validate_on`, or else a seeded share of the remaining pages, the same
-    in every run. Extra pairs join training only, and never those of a held-out or validation year.
+    in every run. Extra pairs join training only, and never those of a held-out or validation year. A page
+    that shows the same sheet as a held-out or validation page is left out.
     """
     known = years(pairs)
     held = None if hold_out is None else str(hold_out)
@@ -106,18 +112,26 @@ def split(
             )
     if held in kept:
         raise DataError(f"{held} is held out, so it cannot be validated on as well")
-    rest = [p for p in pairs if p.year != held]
+    held_out = [p for p in pairs if p.year == held]
+    rest, left_out = _without_twins([p for p in pairs if p.year != held], held_out)
     if kept:
         validation = [p for p in rest if p.year in kept]
     else:
         count = max(1, round(share * len(rest))) if share > 0 and len(rest) > 1 else 0
         validation = sorted(sorted(rest, key=lambda p: _draw(p, seed))[:count], key=rest.index)
     chosen = set(validation)
-    train = [p for p in rest if p not in chosen]
+    train, more = _without_twins([p for p in rest if p not in chosen], validation)
     train += [p for p in extra if p.year != held and p.year not in kept]
     if not train:
         raise DataError("no page is left to train on; hold out or validate on fewer years")
-    return Split(tuple(train), tuple(validation), tuple(p for p in pairs if p.year == held))
+    return Split(tuple(train), tuple(validation), tuple(held_out), tuple(left_out + more))
+
+
+def _without_twins(pairs: Sequence[Pair], kept_apart: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """Divide pairs into those that share no sheet with the pages kept apart, and the others."""
+    apart = {pair.label for pair in kept_apart}
+    twins = {name for two in SAME_SHEET for name in two if set(two) & apart}
+    return [p for p in pairs if p.label not in twins], [p for p in pairs if p.label in twins]
 
 
 def _draw(pair: Pair, seed: int) -> bytes:
