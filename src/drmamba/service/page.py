@@ -116,7 +116,8 @@ def mount(app: FastAPI, service: Service) -> FastAPI:
         told = f'<p class="note">Not opened:</p><ul class="note">{lines}</ul>' if failures else ""
         return [
             gr.Gallery(pages, visible=several, selected_index=None), gr.Row(visible=several),
-            gr.HTML("", visible=False), gr.Column(visible=bool(desk.sheets or failures)), gr.HTML(told, visible=bool(told)),
+            gr.HTML("", visible=False), gr.Column(visible=bool(desk.sheets or failures)),
+            gr.HTML(told, visible=bool(told)),
         ]  # fmt: skip
 
     def uploaded(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import threading
 
 from drmamba.config import ReadingConfig, ServiceConfig
 from drmamba.errors import ConfigError, MissingExtra
@@ -58,6 +60,10 @@ class Server(uvicorn.Server):
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until told to stop."""
+        if threading.current_thread() is threading.main_thread():
+            # uvicorn raises the signal that stopped it once more; by then it has been obeyed.
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, lambda *_: None)
         super().run(sockets or [self.socket])
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

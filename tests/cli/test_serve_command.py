@@ -1,0 +1,46 @@
+"""`drmamba serve` before anything is served: usage and refusals."""
+
+import socket
+
+import pytest
+from click.testing import CliRunner
+
+from drmamba.cli import group
+from drmamba.cli.serve import _is_local
+from drmamba.config import ServiceConfig
+from drmamba.errors import ConfigError
+
+
+def test_help_names_the_limits():
+    said = CliRunner().invoke(group, ["serve", "--help"]).output
+    for option in ("--host", "--port", "--token", "--queue", "--max-bytes", "--max-pixels", "--max-seconds"):
+        assert option in said
+    assert "127.0.0.1" in said
+
+
+@pytest.mark.parametrize(
+    "words", [["--port", "70000"], ["--max-seconds", "0"], ["--queue", "-1"], ["--max-pixels", "0"]]
+)
+def test_wrong_settings_are_named(words):
+    with pytest.raises(ConfigError, match=words[0].removeprefix("--").replace("-", "_")):
+        CliRunner().invoke(group, ["serve", *words], catch_exceptions=False)
+
+
+def test_a_taken_port_is_said():
+    pytest.importorskip("fastapi", reason="the service needs the extra web")
+    pytest.importorskip("uvicorn", reason="the service needs the extra web")
+    from drmamba.service.server import listening
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"port {port}"):
+            listening("127.0.0.1", port)
+
+
+def test_it_is_local_unless_told():
+    assert ServiceConfig().host == "127.0.0.1"
+    assert _is_local("127.0.0.1")
+    assert _is_local("::1")
+    assert _is_local("localhost")
+    assert not _is_local("0.0.0.0")
+    assert not _is_local("scans.example.org")
