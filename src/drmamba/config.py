@@ -493,7 +493,8 @@ class TrainConfig(Config):
     ema: float = 0.999  # largest decay of the averaged weights
     precision: Literal["auto", "bfloat16", "float32"] = "auto"  # auto: bfloat16 where the hardware has it
     compile: bool = False
-    workers: int = 4  # processes that make crops; 0: a thread beside training
+    workers: int = 4  # processes that make crops; 0: whoever learns from them, or a thread beside it
+    lanes: int = 0  # on a CPU: threads that share each batch; 0: as many as there are cores for, 1: none
     checkpoint_minutes: float = 3.0
     validations: int = 4  # over the run, the last at its end
     seed: int = 0
@@ -502,8 +503,10 @@ class TrainConfig(Config):
         super().__post_init__()
         for name in ("epochs", "crops_per_page", "batch", "accumulation"):
             self.require(name, getattr(self, name) >= 1, "1 or more")
-        for name in ("steps", "max_minutes", "weight_decay", "workers", "validations", "seed"):
+        for name in ("steps", "max_minutes", "weight_decay", "workers", "lanes", "validations", "seed"):
             self.require(name, getattr(self, name) >= 0, "0 or more")
+        whole = self.lanes == 0 or self.batch % self.lanes == 0
+        self.require("lanes", whole, f"0 or a divisor of train.batch, {self.batch}")
         self.require("checkpoint_minutes", self.checkpoint_minutes >= 0, "0 or more")
         self.require("learning_rate", 0 < self.learning_rate <= 1, "from 0 to 1")
         self.require("encoder_rate", 0 <= self.encoder_rate <= 10, "from 0 to 10")

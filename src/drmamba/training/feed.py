@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import count
 
 import torch
@@ -31,6 +32,19 @@ def indices(start: int, batch: int, rank: int = 0, devices: int = 1) -> Iterator
         yield list(range(first, first + batch))
 
 
+@dataclass(frozen=True)
+class Order:
+    """A batch not made yet: whoever learns from it makes it, or a share of it."""
+
+    crops: Crops
+    chosen: Sequence[int]
+
+    def make(self, share: int = 0, shares: int = 1) -> Batch:
+        """One of several equal shares of the batch."""
+        size = len(self.chosen) // shares
+        return collate(self.crops, self.chosen[share * size : (share + 1) * size])
+
+
 class _From:
     """A batch sampler that starts anywhere and never ends."""
 
@@ -42,19 +56,32 @@ class _From:
 
 
 class Feed:
-    """Batches from number `start` on, made ahead by processes, or by one thread where `workers` is 0."""
+    """Batches from number `start` on, made ahead by processes, or by one thread where `workers` is 0.
+
+    A lazy feed without workers makes none ahead: it hands out orders.
+    """
 
     def __init__(
-        self, crops: Crops, start: int, batch: int, *, workers: int = 0, rank: int = 0, devices: int = 1
+        self,
+        crops: Crops,
+        start: int,
+        batch: int,
+        *,
+        workers: int = 0,
+        rank: int = 0,
+        devices: int = 1,
+        lazy: bool = False,
     ) -> None:
         self._stop = threading.Event()
-        self._batches = (
-            _processes(crops, _From(start, batch, rank, devices), workers)
-            if workers
-            else self._thread(crops, indices(start, batch, rank, devices))
-        )
+        self._batches: Iterator[Batch | Order]
+        if workers:
+            self._batches = _processes(crops, _From(start, batch, rank, devices), workers)
+        elif lazy:
+            self._batches = (Order(crops, chosen) for chosen in indices(start, batch, rank, devices))
+        else:
+            self._batches = self._thread(crops, indices(start, batch, rank, devices))
 
-    def take(self, number: int) -> Iterator[Batch]:
+    def take(self, number: int) -> Iterator[Batch | Order]:
         """The next so many batches, one by one."""
         for _ in range(number):
             yield next(self._batches)

@@ -42,11 +42,12 @@ class Learner:
         self.average = Average(self.network, config.train.ema)
         self.forward: Callable[[Tensor], Any] = self.network
         self.backward: Callable[[Tensor], object] = Tensor.backward
+        self.learn_from: Callable[[Any, float], dict[str, Tensor]] = self._learn_from
         self.reduce: Callable[[Tensor], Tensor] = Tensor.detach  # the mean over devices
         self.unsynchronized: Callable[[], AbstractContextManager[object]] = nullcontext
         self.device = next(network.parameters()).device
 
-    def update(self, step: int, batches: Iterable[Batch], progress: float, rank: int = 0) -> Report:
+    def update(self, step: int, batches: Iterable[object], progress: float, rank: int = 0) -> Report:
         """One update from `accumulation` batches; a loss or gradient that is not a number changes nothing."""
         train = self.config.train
         # Whatever is random in a forward pass depends on the step alone, so a resumed run repeats it.
@@ -57,9 +58,8 @@ class Learner:
         for number, batch in enumerate(batches, 1):
             last = number == train.accumulation
             with nullcontext() if last else self.unsynchronized():
-                loss, parts = self._losses(batch)
-                self.backward(loss / train.accumulation)
-            for name, value in {"loss": loss.detach(), **parts}.items():
+                found = self.learn_from(batch, 1 / train.accumulation)
+            for name, value in found.items():
                 totals[name] = totals.get(name, 0) + value / train.accumulation
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), train.clip, foreach=True).item()
         means = self.reduce(torch.stack(list(totals.values())))
@@ -77,9 +77,16 @@ class Learner:
         self.average.update(step + 1)
         return Report(values.pop("loss"), values, norm, factor * train.learning_rate)
 
-    def _losses(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+    def _learn_from(self, batch: Batch, weight: float) -> dict[str, Tensor]:
+        """Add the weighted gradient of a batch to the parameters' own; returns every loss."""
+        loss, parts = self.losses(self.forward, batch)
+        self.backward(loss * weight)
+        return {"loss": loss.detach(), **parts}
+
+    def losses(self, forward: Callable[[Tensor], Any], batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        """What to minimise, and the unweighted value of every term."""
         batch = {name: value.to(self.device, non_blocking=True) for name, value in batch.items()}
-        output = self.forward(batch.pop("image").contiguous(memory_format=torch.channels_last))
+        output = forward(batch.pop("image").contiguous(memory_format=torch.channels_last))
         loss = compound(output.logits, output.auxiliary, batch, self.config.loss)
         return loss.total, loss.parts
 

@@ -26,7 +26,8 @@ from drmamba.errors import MissingExtra
 from drmamba.training.exam import final_scores, mean_fm
 from drmamba.training.feed import Feed
 from drmamba.training.folder import RunFolder
-from drmamba.training.learner import Learner
+from drmamba.training.lanes import Lanes, lanes_for
+from drmamba.training.learner import Batch, Learner
 from drmamba.training.log import Bar, Log, draw_curve
 from drmamba.training.material import Material
 from drmamba.training.schedule import ActiveClock, Plan
@@ -129,6 +130,7 @@ class _Run:
         if engine.world_size > 1:
             learner.unsynchronized = lambda: engine.no_backward_sync(model)
             learner.reduce = lambda values: engine.all_reduce(values, reduce_op="mean")
+        self.lanes = self._lanes() if engine.world_size == 1 and engine.device.type == "cpu" else None
         self.position = Position()
         if resume and folder.checkpoint.is_file():
             self.position = load_state(folder.checkpoint, learner)
@@ -137,6 +139,24 @@ class _Run:
         self.shown = shown
         self.interrupted = False
         self.watched = 0
+
+    def _lanes(self) -> Lanes | None:
+        """Threads that share each batch, if the config and the batch allow more than one."""
+        train, learner = self.config.train, self.learner
+        count = train.lanes or lanes_for(train.batch, torch.get_num_threads())
+        if count == 1 or train.compile:
+            return None
+
+        def losses(network: torch.nn.Module, batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+            def forward(image: torch.Tensor) -> Any:
+                with self.engine.autocast():
+                    return network(image)
+
+            return learner.losses(forward, batch)
+
+        lanes = Lanes(learner.network, losses, count)
+        learner.learn_from = lanes.learn_from
+        return lanes
 
     def go(self) -> Result:
         """Update, watch and save until the end; then score."""
@@ -148,6 +168,7 @@ class _Run:
             workers=train.workers,
             rank=self.engine.global_rank,
             devices=self.engine.world_size,
+            lazy=self.lanes is not None,
         )
         self.log = Log(self.folder.log, place.step) if self.first else None
         saved = time.monotonic()
@@ -166,6 +187,8 @@ class _Run:
                         saved = time.monotonic()
             finally:
                 feed.close()
+                if self.lanes:
+                    self.lanes.close()
                 if self.log:
                     self.log.close()
             self._save()

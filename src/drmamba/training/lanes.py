@@ -1,0 +1,98 @@
+"""Several threads that each learn from a share of every batch: how a CPU is used best.
+
+Two threads inside every operation wait for each other some thousand times in an update, and wait long when
+anything else runs on the machine. Here each thread makes its own crops and runs its own forward and backward
+pass, and they meet once, when their gradients are added. Weights are shared; batch norms take their statistics
+from a thread's share of the batch, and the running ones are the mean over threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+
+import torch
+from torch import Tensor, nn
+
+from drmamba.training.feed import Order
+from drmamba.training.learner import Batch
+
+Losses = Callable[[nn.Module, Batch], tuple[Tensor, dict[str, Tensor]]]
+
+LEAST = 2  # crops a thread: the statistics of fewer are too rough
+
+
+def lanes_for(batch: int, threads: int) -> int:
+    """The most threads that can share a batch evenly.
+
+    >>> lanes_for(8, 2), lanes_for(8, 3), lanes_for(8, 64), lanes_for(3, 2)
+    (2, 2, 4, 1)
+    """
+    return max(n for n in range(1, threads + 1) if batch % n == 0 and (n == 1 or batch // n >= LEAST))
+
+
+class Lanes:
+    """Threads with twins of one network: the same parameters, batch-norm statistics of their own."""
+
+    def __init__(self, network: nn.Module, losses: Losses, count: int) -> None:
+        self.losses, self.count = losses, count
+        shared = {id(parameter): parameter for parameter in network.parameters()}
+        self.networks = [network, *(deepcopy(network, dict(shared)) for _ in range(count - 1))]
+        self.parameters = list(network.parameters())
+        threads = torch.get_num_threads()
+        self._pool = ThreadPoolExecutor(
+            count, "drmamba-train", initializer=_settle, initargs=(max(1, threads // count),)
+        )
+        list(self._pool.map(int, range(count)))
+        torch.set_num_threads(threads)  # what a lane settled for is its own affair
+
+    def learn_from(self, batch: Batch | Order, weight: float) -> dict[str, Tensor]:
+        """Add the weighted gradient of a batch to the parameters' own; returns the mean of every loss."""
+        self._copy_statistics()
+        shares = [self._pool.submit(self._share, batch, number, weight) for number in range(self.count)]
+        found = [share.result() for share in shares]
+        with torch.no_grad():
+            for number, parameter in enumerate(self.parameters):
+                # Always added in the same order, so that the sum has the same bits in every run.
+                for _, gradients in found:
+                    gradient = gradients[number]
+                    if gradient is not None:
+                        parameter.grad = gradient if parameter.grad is None else parameter.grad.add_(gradient)
+            self._average_statistics()
+        return {name: torch.stack([parts[name] for parts, _ in found]).mean() for name in found[0][0]}
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._pool.shutdown()
+
+    def _share(
+        self, batch: Batch | Order, number: int, weight: float
+    ) -> tuple[dict[str, Tensor], tuple[Tensor | None, ...]]:
+        own = (
+            batch.make(number, self.count) if isinstance(batch, Order) else _slice(batch, number, self.count)
+        )
+        network = self.networks[number].train()
+        loss, parts = self.losses(network, own)
+        gradients = torch.autograd.grad(loss * (weight / self.count), self.parameters, allow_unused=True)
+        return {"loss": loss.detach(), **parts}, gradients
+
+    def _copy_statistics(self) -> None:
+        for twin in self.networks[1:]:
+            for own, first in zip(twin.buffers(), self.networks[0].buffers(), strict=True):
+                own.copy_(first)
+
+    def _average_statistics(self) -> None:
+        for buffers in zip(*(network.buffers() for network in self.networks), strict=True):
+            if buffers[0].is_floating_point():
+                buffers[0].copy_(torch.stack(buffers).mean(0))
+
+
+def _settle(threads: int) -> None:
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(True)
+
+
+def _slice(batch: Batch, number: int, count: int) -> Batch:
+    size = len(batch["image"]) // count
+    return {name: value[number * size : (number + 1) * size] for name, value in batch.items()}
