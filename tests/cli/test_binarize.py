@@ -83,6 +83,7 @@ def test_nothing_to_do_and_wrong_usage(sources, tmp_path):
     assert isinstance(run(tmp_path / "empty", "-o", tmp_path / "out").exception, InputError)
     assert isinstance(run(sources, "-o", tmp_path / "out", "--threshold", 2).exception, ConfigError)
     assert isinstance(run(sources, "-o", tmp_path / "out", "--stride", 600).exception, ConfigError)
+    assert isinstance(run(sources, "-o", tmp_path / "out", "--stride", 0).exception, ConfigError)
     assert run(sources, "-o", tmp_path / "out", "--max-memory", "lots").exit_code == 2
     assert run(sources, "-o", tmp_path / "out", "--scale", "large").exit_code == 2
     assert run().exit_code == 2

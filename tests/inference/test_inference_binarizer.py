@@ -157,6 +157,23 @@ def test_a_model_file_is_loaded_and_hashed(tmp_path):
         Binarizer.from_pretrained("huge")
 
 
+def test_a_hub_id_is_fetched(tmp_path, monkeypatch):
+    save_model(tmp_path / "m.safetensors", DRMamba(preset("lite")), Provenance(preset="lite", trained=True))
+    asked = []
+
+    def fetch(*what):
+        asked.append(what)
+        return tmp_path / "m.safetensors"
+
+    monkeypatch.setattr(module, "fetch", fetch)
+    _, provenance, digest = load_model("somebody/drmamba-lite")
+    assert provenance.trained
+    assert len(digest) == 64
+    assert asked == [("somebody/drmamba-lite", "model.safetensors")]
+    with pytest.raises(CheckpointError, match="there is no model"):
+        load_model("runs/missing.safetensors")
+
+
 def test_no_seam_the_result_at_a_seam_is_that_of_a_window_centred_there():
     """The middle between two windows, blended, against a window that has it in its middle."""
     page = text_page(128, 224, stroke=4)

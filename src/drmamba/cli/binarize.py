@@ -59,7 +59,7 @@ class Scale(click.ParamType[Any]):
     "-o", "--output", type=click.Path(path_type=Path), help="A folder, or a file name for one source. "
     "Without it results stand beside their sources as NAME.bin.png."
 )  # fmt: skip
-@click.option("--model", default="lite", show_default=True, help="A preset's name or a model file.")
+@click.option("--model", default="lite", show_default=True, help="A preset's name, a file or a Hub id.")
 @click.option(
     "--format", "format_", type=click.Choice(["png", "tiff", "pdf", "same"]), default="png",
     show_default=True,
@@ -134,11 +134,10 @@ def command(
     config = replace(
         PROTOCOLS[protocol], **{name: value for name, value in given.items() if value is not None}
     )
-    sizes = {"window": window, "stride": stride}
-    if any(sizes.values()):
-        sides: dict[str, Any] = {name: value for name, value in sizes.items() if value is not None}
-        sides.setdefault("stride", min(config.windows.stride, sides.get("window", config.windows.stride)))
-        config = replace(config, windows=replace(config.windows, **sides))
+    if window is not None or stride is not None:
+        side = config.windows.window if window is None else window
+        step = min(config.windows.stride, side) if stride is None else stride
+        config = replace(config, windows=replace(config.windows, window=side, stride=step))
     engine = EngineConfig(device=device, workers=workers, max_memory=max_memory)
     reading = ReadingConfig(max_pixels=max_pixels, dpi=dpi)
 
@@ -154,7 +153,7 @@ def command(
     from drmamba.inference.binarizer import UNTRAINED, Binarizer, UntrainedWarning
     from drmamba.inference.records import Report
 
-    if not workers and not torch.cuda.is_available():
+    if not workers and (device == "cpu" or not torch.cuda.is_available()):
         cores = torch.get_num_threads()
         engine = replace(engine, workers=fitting_workers(cores, max_memory, config))
         if engine.workers < cores:
@@ -179,7 +178,7 @@ def _run(batch: Batch, jobs: list[Any], book: Any) -> int:
 
     where = ", ".join(sorted({str(device) for device in batch.binarizer.lanes.devices}))
     click.echo(f"drmamba: {len(jobs)} files, {batch.binarizer.lanes.count} workers on {where}", err=True)
-    progress = Progress(len(jobs))
+    progress = Progress(len(jobs), batch)
 
     def interrupted(*_: object) -> None:
         if batch.stopped:
@@ -189,7 +188,7 @@ def _run(batch: Batch, jobs: list[Any], book: Any) -> int:
 
     before = signal.signal(signal.SIGINT, interrupted)
     try:
-        for record in batch.run(jobs):
+        for record in batch.run(jobs, progress.tick):
             if book:
                 book.add(record)
             progress.add(record)
@@ -210,9 +209,10 @@ class Progress:
 
     QUIET = 10.0  # seconds between two lines
 
-    def __init__(self, files: int) -> None:
+    def __init__(self, files: int, batch: Batch) -> None:
         from tqdm import tqdm
 
+        self.batch = batch
         self.files, self.started, self.told = files, time.monotonic(), time.monotonic()
         self.count: Counter[str] = Counter()
         self.flags: Counter[str] = Counter()
@@ -234,17 +234,26 @@ class Progress:
         if record.page >= record.pages:
             self.seen += 1
             self.bar.update()
-        self.bar.set_postfix_str(f"{sum(self.count.values())} pages, {self.rate():.2f} MP/s", refresh=False)
-        if self.bar.disable and time.monotonic() - self.told > self.QUIET:
-            self.told = time.monotonic()
-            passed = self.told - self.started
-            left = passed / max(1, self.seen) * (self.files - self.seen) / 60
-            words = f"{self.seen:.0f} of {self.files} files, {self.rate():.2f} MP/s, {left:.0f} min left"
-            click.echo(f"drmamba: {words}", err=True)
+        self.tick()
+
+    def tick(self) -> None:
+        """Show how far the run is, also in the middle of a long page."""
+        words = f"{sum(self.count.values())} pages, {self.rate():.2f} MP/s"
+        if not self.bar.disable:
+            self.bar.set_postfix_str(words)
+            return
+        now = time.monotonic()
+        if now - self.told < self.QUIET:
+            return
+        self.told = now
+        left = (now - self.started) / max(1, self.seen) * (self.files - self.seen) / 60
+        hours = f", {left:.0f} min left" if self.seen else ""
+        click.echo(f"drmamba: {self.seen:.0f} of {self.files} files, {words}{hours}", err=True)
 
     def rate(self) -> float:
-        """Megapixels binarized a second."""
-        return self.megapixels / max(1e-9, time.monotonic() - self.started)
+        """Megapixels binarized a second; before the first page is done, what the network has seen."""
+        done = self.megapixels or self.batch.binarizer.lanes.pixels / 1e6
+        return done / max(1e-9, time.monotonic() - self.started)
 
     def close(self) -> None:
         """Remove the bar."""

@@ -76,6 +76,8 @@ class Reader:
             raise ImageError(
                 f"{path} made the decoder crash: the file is damaged, or needs more --max-memory"
             )
+        if late.is_set():
+            self.close()  # the answer came in the last moment, the process is gone
         if "error" in header:
             message = " ".join(str(header["error"]).split())
             raise ImageError(message if str(path) in message else f"{path}: {message}")

@@ -123,7 +123,7 @@ class PdfPage(Rows):
             matrix = raw.FS_MATRIX(across, 0, 0, down, 0.01, 0.01 - top)
             clip = raw.FS_RECTF(0, 0, self.width, bottom - top)
             bitmap = pypdfium2.PdfBitmap.new_native(self.width, bottom - top, raw.FPDFBitmap_BGR)
-            bitmap.fill_rect((255, 255, 255, 255), 0, 0, self.width, bottom - top)
+            bitmap.to_numpy()[:] = 255
             flags = raw.FPDF_ANNOT | raw.FPDF_REVERSE_BYTE_ORDER | raw.FPDF_RENDER_LIMITEDIMAGECACHE
             raw.FPDF_RenderPageBitmapWithMatrix(bitmap, self._page, matrix, clip, flags)
             band: RGB = np.array(bitmap.to_numpy(), copy=True)

@@ -12,7 +12,7 @@ import hashlib
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -110,8 +110,8 @@ class Batch:
         """Whether `stop` was called."""
         return self._stop.is_set()
 
-    def run(self, jobs: list[Job]) -> Iterator[PageRecord]:
-        """Every page's record as it is finished."""
+    def run(self, jobs: list[Job], tick: Callable[[], None] = lambda: None) -> Iterator[PageRecord]:
+        """Every page's record as it is finished; `tick` is called a few times a second meanwhile."""
         for folder in {job.output.parent for job in jobs}:
             if folder.is_dir():
                 sweep(folder)
@@ -130,6 +130,7 @@ class Batch:
             try:
                 record = done.get(timeout=0.2)  # short: Ctrl-C must get through
             except queue.Empty:
+                tick()
                 continue
             if record is None:
                 running -= 1

@@ -2,7 +2,7 @@
 
 >>> import numpy as np
 >>> from drmamba import Binarizer
->>> binarizer = Binarizer.from_pretrained()          # the embedded model; also a preset's name, or a file
+>>> binarizer = Binarizer.from_pretrained()          # the embedded model; also a name, a file, a Hub id
 >>> scan = np.full((120, 90, 3), 230, np.uint8)      # an array, a path or a PIL image
 >>> page = binarizer(scan)
 >>> page.binary.shape, page.binary.dtype, page.probability.dtype
@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ from drmamba.inference.rescale import InvertedRows, ScaledRows, fitting_scale, r
 from drmamba.inference.survey import Survey, survey
 from drmamba.inference.tiling import Band, Predict, Probability, bands
 from drmamba.model.network import DRMamba
+from drmamba.model.pretrained import fetch
 
 if TYPE_CHECKING:
     from drmamba.inference.explain import Explanation
@@ -135,7 +137,7 @@ class Binarizer:
         engine: EngineConfig | None = None,
         explain: bool = False,
     ) -> Binarizer:
-        """A Binarizer for a preset's name or a model file."""
+        """A Binarizer for a preset's name, a model file, or a Hub id such as `owner/name`."""
         network, provenance, sha256 = load_model(model)
         if not provenance.trained:
             warnings.warn(UNTRAINED.format(str(model)), UntrainedWarning, stacklevel=2)
@@ -249,7 +251,7 @@ class Binarizer:
 
 
 def load_model(model: str | Path) -> tuple[nn.Module, Provenance, str]:
-    """The network behind a preset's name or a file, where it comes from, and its hash.
+    """The network behind a preset's name, a file or a Hub id, where it comes from, and its hash.
 
     A preset without weights in the package is built untrained, always with the same random numbers.
     """
@@ -259,8 +261,11 @@ def load_model(model: str | Path) -> tuple[nn.Module, Provenance, str]:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             return DRMamba(preset(name)), Provenance(preset=name, trained=False), f"untrained-{name}"
+    if not path.is_file() and re.fullmatch(r"[\w.-]+/[\w.-]+", name) and path.suffix != ".safetensors":
+        path = fetch(name, "model.safetensors")
     if not path.is_file():
-        raise CheckpointError(f"there is no model {name!r}: give a file, or one of {', '.join(PRESETS)}")
+        known = ", ".join(PRESETS)
+        raise CheckpointError(f"there is no model {name!r}: give a file, a Hub id, or one of {known}")
     network, provenance = checkpoint.load(path)
     return network, provenance, checkpoint.sha256(path)
 
