@@ -11,7 +11,6 @@ from pathlib import Path
 from drmamba.data.layout import Entry, entries
 from drmamba.errors import DataError
 
-
 # Pages of different years that show the same sheet: 2017 cut three sheets of 2011 anew.
 SAME_SHEET = (("2011/PR1", "2017/11"), ("2011/PR2", "2017/13"), ("2011/PR3", "2017/16"))
 
