@@ -13,7 +13,6 @@ from drmamba.errors import ConfigError, ImageError, InputError
 
 @pytest.fixture(scope="module")
 def scan(tmp_path_factory):
-    pytest.importorskip("matplotlib", reason="figures need matplotlib")
     folder = tmp_path_factory.mktemp("explain")
     rng = np.random.default_rng(0)
     page = np.clip(rng.normal(205, 8, (120, 170, 3)), 0, 255).astype(np.uint8)

@@ -78,11 +78,12 @@ async def crowd(url, pages):
     return answers
 
 
+@pytest.mark.timeout(3600)
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
 def test_a_crowd_is_served(served, tmp_path):
     url, process = served
     pages = [scan(number % 20) for number in range(REQUESTS)]
-    asyncio.run(crowd(url, pages[: REQUESTS // 2]))  # every thread and buffer is there after this
+    asyncio.run(crowd(url, pages[: 2 * CLIENTS]))  # every thread and buffer is there after this
     before, started = resident(process), time.perf_counter()
     answers = asyncio.run(crowd(url, pages))
     seconds = time.perf_counter() - started

@@ -1,6 +1,6 @@
 """The page in a real browser: upload, slide, turn the knobs, look at the maps, download; on a phone, too.
 
-DRMAMBA_SCREENSHOTS=FOLDER also leaves pictures of it there.
+DRMAMBA_SCREENSHOTS=FOLDER also leaves pictures of it there, with the model that DRMAMBA_MODEL names.
 """
 
 import io
@@ -35,7 +35,7 @@ PICTURES = os.environ.get("DRMAMBA_SCREENSHOTS")
 
 @pytest.fixture(scope="module")
 def server():
-    network, provenance, sha256 = load_model("lite")
+    network, provenance, sha256 = load_model(os.environ.get("DRMAMBA_MODEL", "lite"))
     binarizer = Binarizer(network, provenance=provenance, sha256=sha256)
     with binarizer, running(binarizer, page=True) as server:
         yield server

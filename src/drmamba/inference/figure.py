@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, PngImagePlugin
 
-from drmamba.errors import ImageError, InputError, MissingExtra
+from drmamba.errors import ImageError, InputError
 from drmamba.images import RGB, Ink, write_atomic
 from drmamba.inference.binarizer import Page
 from drmamba.inference.explain import Map
@@ -63,12 +63,10 @@ def draw(
     source: RGB, page: Page, *, title: str = "", truth: Ink | None = None, suffix: str = ".png"
 ) -> bytes:
     """The figure as the bytes of a PNG, PDF, SVG, JPEG or WebP."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-    except ImportError as error:
-        raise MissingExtra("matplotlib", "benchmark") from error
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     if suffix.lower() not in FORMATS:
         raise ImageError(f"a figure is written as {', '.join(FORMATS)}, not as {suffix!r}")
     shown = panels(source, page, truth)

@@ -28,6 +28,8 @@ from drmamba.service.upload import plain_name
 LONGEST = 1600  # pixels of a picture's longer side, on the screen
 THUMB = 240
 PER_PIXEL = 24  # bytes that an open page takes beside what is kept for the knob
+OLD_PICTURES = 4  # of earlier views, that the page may still be copying
+WHOLE = "the whole network"
 LAYERS = {  # what can be laid over the page, and its words
     "Result": "the black-and-white page",
     "Probability": "how sure the network is: dark is ink",
@@ -133,8 +135,8 @@ class Desk:
                 try:
                     with self._lock:
                         sheet = Sheet(path, plain_name(name), number, pages)
-                        pages = self._explore(sheet, self._config(threshold, suppress))
-                        sheet.pages = pages
+                        see = self._glance if self.sheets else self._explore  # the first one is shown
+                        pages = sheet.pages = see(sheet, self._config(threshold, suppress))
                         sheet.thumbnail = self._picture(thumbnail(sheet), ".png")
                         self.sheets.append(sheet)
                 except (Problem, DRMambaError) as error:
@@ -162,7 +164,7 @@ class Desk:
                 page = exploration.turn(threshold=threshold, suppress=suppress)
                 self._note(sheet, config, page)
                 self.seconds = time.perf_counter() - started
-                self.how = "only the threshold" if only_threshold else "only the fusion" if kept else "anew"
+                self.how = "only the threshold" if only_threshold else "only the fusion" if kept else WHOLE
             return self.view()
 
     def view(self) -> View:
@@ -181,11 +183,11 @@ class Desk:
             if page.quality.stroke_width:
                 facts.append(f"strokes {page.quality.stroke_width:g} pixels wide")
             facts.append(f"{self.seconds:.2f} s ({self.how})")
-            while self._shown:
-                self._shown.pop().unlink(missing_ok=True)  # the last view's; the browser has its own by now
+            while len(self._shown) > OLD_PICTURES:  # the page has its own copies of what was shown before
+                self._shown.pop(0).unlink(missing_ok=True)
             before = self._picture(screened(rows.rows(0, rows.height)), ".jpg")
             after = self._picture(layered(exploration, self.layer), ".png")
-            self._shown = [before, after]
+            self._shown += [before, after]
             notes = [FLAGS.get(flag, flag) for flag in page.quality.flags]
             return View(before, after, " · ".join(facts), notes, self._offer([sheet]), sheet.title)
 
@@ -195,7 +197,7 @@ class Desk:
             config = self._config(threshold, suppress)
             for sheet in self.sheets:
                 if sheet.config != config:
-                    self._explore(sheet, config)
+                    self._glance(sheet, config)
             return self._stored(self.sheets, form)
 
     def clear(self) -> None:
@@ -211,19 +213,30 @@ class Desk:
         return replace_values(self.service.engine.binarizer.config, changes)
 
     def _explore(self, sheet: Sheet, config: InferenceConfig) -> int:
-        """Let the network see a page; how many pages its file has."""
+        """Let the network see a page and keep what it saw; how many pages its file has."""
+        rows, pages = self._read(sheet)
+        started = time.perf_counter()
+        keep = max(0, self.drawer.memory - PER_PIXEL * rows.height * rows.width)
+        exploration = Exploration(self.service.engine.binarizer, rows, config, keep=keep)
+        self.seconds, self.how = time.perf_counter() - started, WHOLE
+        self.drawer.put(sheet, exploration)
+        self._note(sheet, config, exploration.page)
+        return pages
+
+    def _glance(self, sheet: Sheet, config: InferenceConfig) -> int:
+        """The same for a page that nobody looks at yet: only its result is kept."""
+        rows, pages = self._read(sheet)
+        self.drawer.drop([sheet])
+        self._note(sheet, config, self.service.engine.binarizer.binarize(rows, config, keep="ink"))
+        return pages
+
+    def _read(self, sheet: Sheet) -> tuple[ArrayRows, int]:
         rows, pages = self.service.engine.read_page(sheet.path, sheet.number)
         most = self.drawer.memory // PER_PIXEL
         if rows.height * rows.width > most:
             words = f"has more than the {most / 1e6:.0f} megapixels that this page takes; use the API"
             raise over_limit("pixels", most, words)
-        started = time.perf_counter()
-        keep = self.drawer.memory // 2
-        exploration = Exploration(self.service.engine.binarizer, rows, config, keep=keep)
-        self.seconds, self.how = time.perf_counter() - started, "the whole network"
-        self.drawer.put(sheet, exploration)
-        self._note(sheet, config, exploration.page)
-        return pages
+        return rows, pages
 
     def _note(self, sheet: Sheet, config: InferenceConfig, page: Page) -> None:
         sheet.config, sheet.bitmap, sheet.flags = config, page.bitmap, page.quality.flags

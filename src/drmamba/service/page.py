@@ -25,7 +25,7 @@ SAMPLES = {"letter.jpg": "Letter", "book.jpg": "Book", "papyrus.jpg": "Papyrus"}
 CSS = """
 .gradio-container { max-width: 1280px !important; margin: 0 auto !important; }
 #title h1 { margin: 0; font-size: 1.7rem; } #title p { margin: .2rem 0 0; opacity: .8; }
-#untrained { background: #b00020; color: #fff; border-radius: 8px; padding: .6rem .9rem; }
+#untrained { background: #b00020; border-radius: 8px; } #untrained, #untrained b { color: #fff; }
 #layout { display: grid; gap: 1rem; grid-template: "in out" auto "knobs out" 1fr / minmax(0, 2fr) minmax(0, 5fr); }
 #in { grid-area: in; } #out { grid-area: out; } #knobs { grid-area: knobs; } #layout > * { min-width: 0 !important; }
 @media (max-width: 820px) { #layout { grid-template: "in" "out" "knobs" / minmax(0, 1fr); } }
