@@ -4,6 +4,9 @@
     python benchmarks/step.py --data ROOT --textures DIR       # with real crops: what making them costs
     python benchmarks/step.py --precision float32 --layout plain --optimizer loop
 
+First the parts with both threads inside each operation, then whole updates as `drmamba train` does them on a CPU:
+threads that share the batch and make their own crops (--lanes), beside a feed that makes crops meanwhile.
+
 Times are the median of the repeats; the smallest beside it tells how much other work disturbed them.
 """
 
@@ -14,7 +17,8 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
 import torch
 
@@ -22,8 +26,9 @@ from drmamba.config import RunConfig, recipe, replace_values
 from drmamba.data.dataset import CropDataset
 from drmamba.data.dibco import find_pairs
 from drmamba.losses.compound import compound
-from drmamba.training.feed import collate
-from drmamba.training.learner import Learner
+from drmamba.training.feed import Feed, collate
+from drmamba.training.lanes import Lanes
+from drmamba.training.learner import Batch, Learner
 from drmamba.training.start import initial_network
 
 PARTS = ("encoder", "decoder", "block", "reconstruction")
@@ -56,6 +61,39 @@ def main() -> None:
         update(learner, crops, config, arguments, times, repeat)
     product = min(timed(lambda: torch.mm(*torch.rand(2, 1024, 1024))) for _ in range(5))
     report(times, product)
+    for count in arguments.lanes:
+        values = whole_updates(learner, crops, arguments, count)
+        shown = f"{count} lanes" if count > 1 else "a feed beside"
+        print(f"{'update with crops, ' + shown:<30} {statistics.median(values):9.3f} {min(values):9.3f}")
+
+
+def whole_updates(
+    learner: Learner, crops: CropDataset, arguments: argparse.Namespace, count: int
+) -> list[float]:
+    """Seconds of updates with everything in them, as a run does them."""
+
+    def precise() -> AbstractContextManager[object]:
+        return torch.autocast("cpu", torch.bfloat16) if arguments.precision == "bfloat16" else nullcontext()
+
+    def forward(network: torch.nn.Module, image: torch.Tensor) -> object:
+        with precise():
+            return network(image)
+
+    def losses(network: torch.nn.Module, batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        return learner.losses(partial(forward, network), batch)
+
+    lanes = Lanes(learner.network, losses, count) if count > 1 else None
+    learner.learn_from = lanes.learn_from if lanes else learner._learn_from
+    learner.forward = partial(forward, learner.network)
+    feed = Feed(crops, 1000, arguments.crops, lazy=lanes is not None)
+    values = [
+        timed(lambda step=step: learner.update(step, feed.take(1), 0.5))
+        for step in range(arguments.repeats + 2)
+    ]
+    feed.close()
+    if lanes:
+        lanes.close()
+    return values[2:]
 
 
 def update(
@@ -146,6 +184,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--layout", choices=["channels-last", "plain"], default="channels-last")
     parser.add_argument("--optimizer", choices=["fused", "loop"], default="fused")
     parser.add_argument("--denormals", choices=["flush", "keep"], default="flush")
+    parser.add_argument(
+        "--lanes", type=int, nargs="*", default=[1, 2], help="threads that share a batch; 1: none"
+    )
     parser.add_argument("--data", help="a folder of years; without it crops are synthetic")
     parser.add_argument("--textures")
     return parser.parse_args()

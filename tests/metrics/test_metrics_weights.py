@@ -1,5 +1,6 @@
 """The weight maps against an independent program's, on pages made for it, and against hand-made ones."""
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -75,3 +76,18 @@ def test_weights_stay_within_their_bounds() -> None:
         assert not maps.precision[truth].any()
         assert 0 <= maps.precision.min() <= maps.precision.max() <= 2
         assert maps.recall.min() >= 0
+
+
+@pytest.mark.slow
+def test_large_pages_take_seconds_whatever_is_on_them() -> None:
+    rows = np.zeros((3000, 2000), bool)  # as text would lie: 40 rows of strokes 5 wide
+    for top in range(40, 2900, 70):
+        for left in range(60, 1900, 17):
+            rows[top : top + 36, left : left + 5] = True
+    framed = rows.copy()
+    framed[:25] = framed[-25:] = framed[:, :25] = framed[:, -25:] = True
+    weight_maps(rows[:50, :50])  # compiled before the clock runs
+    for page, limit in ((rows, 4), (framed, 8), (np.ones_like(rows), 10), (np.zeros_like(rows), 4)):
+        start = time.process_time()  # other work on the machine must not fail this
+        weight_maps(page)
+        assert time.process_time() - start < limit

@@ -1,6 +1,6 @@
 """Many clients at once: every request answered, memory level, as fast as the command line.
 
-DRMAMBA_FULL=1 runs 200 requests of 16 clients with a page of one megapixel and compares the throughput.
+DRMAMBA_FULL=1 makes it 200 requests with pages of one megapixel, in five rounds with `drmamba binarize` between them.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from stand_in import text_page
 httpx = pytest.importorskip("httpx")
 FULL = bool(os.environ.get("DRMAMBA_FULL"))
 CLIENTS = 16
-REQUESTS, SIDE = (200, 1000) if FULL else (32, 160)
+REQUESTS, ROUNDS, SIDE = (200, 5, 1000) if FULL else (32, 1, 160)
 
 
 @pytest.fixture(scope="module")
@@ -82,26 +82,34 @@ async def crowd(url, pages):
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
 def test_a_crowd_is_served(served, tmp_path):
     url, process = served
-    pages = [scan(number % 20) for number in range(REQUESTS)]
+    pages = [scan(number) for number in range(REQUESTS // ROUNDS)]
     asyncio.run(crowd(url, pages[: 2 * CLIENTS]))  # every thread and buffer is there after this
-    before, started = resident(process), time.perf_counter()
-    answers = asyncio.run(crowd(url, pages))
-    seconds = time.perf_counter() - started
-    count = collections.Counter(answer.status_code for answer in answers)
-    assert count[200] + count[429] == REQUESTS
-    assert count[200] >= 0.9 * REQUESTS  # sixteen fit into the queue
-    for answer in answers[:3]:
-        with Image.open(io.BytesIO(answer.content)) as image:
+    before, count, ratios, rates = resident(process), collections.Counter(), [], []
+    for number in range(ROUNDS):
+        started = time.perf_counter()
+        answers = asyncio.run(crowd(url, pages))
+        rate = len(answers) * SIDE * SIDE / 1e6 / (time.perf_counter() - started)
+        count.update(answer.status_code for answer in answers)
+        with Image.open(io.BytesIO(answers[0].content)) as image:
             assert (image.mode, image.size) == ("1", (SIDE, SIDE))
+        if FULL:  # side by side, so that whatever else the machine does meets both
+            rates.append((rate, commanded(pages, tmp_path / str(number))))
+            ratios.append(rates[-1][0] / rates[-1][1])
     after = resident(process)
+    assert count[200] + count[429] == REQUESTS  # none was lost
+    assert count[200] == REQUESTS  # and sixteen fit into the queue
     assert after < before * 1.1 + 30e6
     if FULL:
-        for number, page in enumerate(pages):
-            (tmp_path / f"{number:03d}.png").write_bytes(page)
-        rate = count[200] * SIDE * SIDE / 1e6 / seconds
-        command = [sys.executable, "-m", "drmamba", "binarize", str(tmp_path), "-o", str(tmp_path / "out")]
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
-        alone = float(re.findall(r"([\d.]+) MP/s", said)[-1])
-        words = f"{rate:.2f} MP/s served, {alone:.2f} MP/s on the command line: {rate / alone:.0%}"
-        print(f"{words}; {dict(count)}; {before / 1e6:.0f} MB before, {after / 1e6:.0f} MB after")
-        assert rate > 0.9 * alone
+        print(f"{dict(count)}, MP/s served and on the command line: {rates}")
+        print(f"ratios {ratios}; {before / 1e6:.0f} MB before, {after / 1e6:.0f} MB after")
+        assert sorted(ratios)[ROUNDS // 2] > 0.9
+
+
+def commanded(pages, folder):
+    """Megapixels a second that `drmamba binarize` makes of the same pages."""
+    folder.mkdir()
+    for number, page in enumerate(pages):
+        (folder / f"{number:03d}.png").write_bytes(page)
+    command = [sys.executable, "-m", "drmamba", "binarize", str(folder), "-o", str(folder / "out")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    return float(re.findall(r"([\d.]+) MP/s", said)[-1])

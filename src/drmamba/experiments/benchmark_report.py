@@ -121,7 +121,7 @@ class BenchmarkReport:
         if plot:
             lines = {
                 name: {
-                    s.method.name: [self._year(s, year, name) for year in self.years] for s in self.standings
+                    s.method.label: [self._year(s, year, name) for year in self.years] for s in self.standings
                 }
                 for name in CONTEST
             }

@@ -129,6 +129,8 @@ def plot_years(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    names = [year.replace(" (", "\n(") for year in years]
+    turned: dict[str, Any] = {"rotation": 25, "ha": "right"} if max(map(len, names), default=0) > 16 else {}
     columns = 2 if len(lines) > 1 else 1
     rows = math.ceil(len(lines) / columns)
     figure = Figure(figsize=(6.2 * columns, 3.4 * rows + 0.8), layout="constrained")
@@ -140,7 +142,7 @@ def plot_years(
             axis.plot(range(len(years)), shown, marker="o", markersize=3.5, linewidth=1.2, label=name)
         better = "lower is better" if measure in ("drd", "nrm") else "higher is better"
         axis.set_title(f"{HEADINGS[measure]} ({better})", fontsize=10)
-        axis.set_xticks(range(len(years)), years, rotation=45 if len(years) > 6 else 0, fontsize=8)
+        axis.set_xticks(range(len(years)), names, fontsize=8, **turned)
         axis.grid(alpha=0.3)
     for axis in axes[len(lines) :]:
         axis.set_visible(False)

@@ -8,6 +8,7 @@ from a thread's share of the batch, and the running ones are the mean over threa
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
@@ -44,8 +45,11 @@ class Lanes:
         self._pool = ThreadPoolExecutor(
             count, "drmamba-train", initializer=_settle, initargs=(max(1, threads // count),)
         )
-        list(self._pool.map(int, range(count)))
-        torch.set_num_threads(threads)  # what a lane settled for is its own affair
+        # All must have started before the program's own number of threads is restored: a lane that settles
+        # later would change it again, and with it the bits of every sum.
+        together = threading.Barrier(count)
+        list(self._pool.map(lambda _: together.wait(), range(count)))
+        torch.set_num_threads(threads)
 
     def learn_from(self, batch: Batch | Order, weight: float) -> dict[str, Tensor]:
         """Add the weighted gradient of a batch to the parameters' own; returns the mean of every loss."""

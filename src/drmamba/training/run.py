@@ -80,12 +80,22 @@ def train(
             folder.change(config)
     if resume and folder.finished:
         return Result(folder, Position(), folder.read_scores())
-    torch.set_flush_denormal(True)  # weights decay towards zero: numbers too small to matter are slow
     engine.launch()
     material = Material.of(config)
     if engine.global_rank == 0:
         material.record(folder.manifest)
-    return _Run(engine, material, folder, resume, shown and engine.global_rank == 0).go()
+    with _no_denormals():
+        return _Run(engine, material, folder, resume, shown and engine.global_rank == 0).go()
+
+
+@contextmanager
+def _no_denormals() -> Iterator[None]:
+    """Weights decay towards zero, and numbers too small to matter are slow; afterwards all is as before."""
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 
 def fabric(config: RunConfig, devices: int, accelerator: str) -> Fabric:
