@@ -12,7 +12,6 @@ from PIL import Image
 from drmamba.images import write_ink
 
 pytest.importorskip("doxapy")
-pytest.importorskip("matplotlib")
 
 
 def run(*words: object, folder: Path) -> subprocess.CompletedProcess[str]:

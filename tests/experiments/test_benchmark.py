@@ -20,7 +20,6 @@ from drmamba.metrics import VERSION
 from drmamba.model.network import DRMamba
 
 pytest.importorskip("doxapy")
-pytest.importorskip("matplotlib")
 
 
 def make_root(root: Path) -> Path:

@@ -61,10 +61,8 @@ def command(
     from drmamba.experiments.benchmark import RESULTS, Benchmark, choose_pairs
     from drmamba.experiments.benchmark_report import BenchmarkReport
     from drmamba.experiments.methods import parse_methods
-    from drmamba.experiments.report import require_plots, write_text
+    from drmamba.experiments.report import write_text
 
-    if plot:
-        require_plots()
     chosen = parse_methods(
         [word for word in methods.split(",") if word.strip()], model=model, protocol=protocol
     )

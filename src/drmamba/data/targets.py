@@ -57,7 +57,7 @@ def skeleton(ink: Mask) -> Mask:
     return padded[1:-1, 1:-1].astype(np.bool_)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _signed_distance(ink: Mask, limit: np.float32) -> Field:  # pragma: no cover - compiled
     """Signed distance in pixels from each centre to the nearest pixel square of the other class.
 
@@ -123,7 +123,7 @@ def _removable() -> NDArray[np.uint8]:
 REMOVABLE = _removable()
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _thin(page: NDArray[np.uint8], removable: NDArray[np.uint8]) -> None:  # pragma: no cover - compiled
     """Thin in place a page with a blank border; only pixels still ink are visited again."""
     alive = np.argwhere(page)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from drmamba import __version__
-from drmamba.errors import MissingExtra
 from drmamba.images import write_atomic
 from drmamba.metrics import DEFINITIONS, MEANS, VERSION
 
@@ -113,19 +112,10 @@ def write_text(path: Path, text: str) -> None:
     write_atomic(path, text.encode())
 
 
-def require_plots() -> None:
-    """Raise, before any work is done, if plots cannot be drawn."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("matplotlib", "benchmark") from error
-
-
 def plot_years(
     path: Path, years: Sequence[str], lines: Mapping[str, Mapping[str, Sequence[float | None]]], *, title: str
 ) -> None:
     """Draw scores by year: one panel a measure, one line a method. lines: measure -> method -> value a year."""
-    require_plots()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -96,7 +96,7 @@ def _pool(pid: int, threads: int) -> ThreadPoolExecutor:  # noqa: ARG001  a fork
     return ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="drmamba-skeleton")
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _forward(
     low: int, high: int, pages: Pages, skeleton: Pages, eroded: Pages, residues: Pages
 ) -> None:  # pragma: no cover - compiled
@@ -135,7 +135,7 @@ def _forward(
         skeleton[b] = np.float32(1) - rest
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _backward(
     low: int, high: int, received: Pages, result: Pages, eroded: Pages, residues: Pages
 ) -> None:  # pragma: no cover - compiled

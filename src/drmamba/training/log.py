@@ -15,7 +15,7 @@ from typing import Any, Self
 from tqdm import tqdm
 
 from drmamba.config import LOSS_TERMS
-from drmamba.errors import MissingExtra, TrainingError
+from drmamba.errors import TrainingError
 from drmamba.images import write_atomic
 from drmamba.training.learner import Report
 
@@ -68,11 +68,9 @@ def read_log(path: Path) -> list[dict[str, str]]:
 
 def draw_curve(log: Path, picture: Path) -> None:
     """Loss terms (smoothed) and validation FM over the updates, as PNG."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("matplotlib", "train") from error
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     rows = read_log(log)
     updates = [row for row in rows if row["loss"]]
     if not updates:
