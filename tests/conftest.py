@@ -1,11 +1,23 @@
-"""Where the real pages are, if they are here."""
+"""Where the real pages are, if they are here; and `pytest --full`."""
 
 import os
 from pathlib import Path
 
 import pytest
 
+FULL = "DRMAMBA_FULL"  # test files read it when they are imported, after the options
 BESIDE = Path(__file__).parents[2] / "shared"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The long rounds of fault and load tests, an hour or so, are asked for."""
+    parser.addoption("--full", action="store_true", help="full rounds of kills, damaged files and requests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell the test files before they are collected."""
+    if config.getoption("--full"):
+        os.environ[FULL] = "1"
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Faults: hostile files and sudden deaths. DRMAMBA_FULL=1 runs the full numbers."""
+"""Faults: hostile files and sudden deaths. `pytest --full` runs the full numbers."""
 
 import os
 import random

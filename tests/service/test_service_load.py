@@ -1,6 +1,6 @@
 """Many clients at once: every request answered, memory level, as fast as the command line.
 
-DRMAMBA_FULL=1 makes it 200 requests with pages of one megapixel, in five rounds with `drmamba binarize` between them.
+`pytest --full` makes it 200 requests with pages of one megapixel, in five rounds with `drmamba binarize` between them.
 """
 
 import asyncio
