@@ -40,7 +40,13 @@ def config(tmp_path: Path) -> RunConfig:
 
 def scores(fm: float, pages: int = 2) -> dict[str, Any]:
     mean = {"fm": fm, "pfm": fm + 1, "psnr": 18.0, "drd": 3.0}
-    return {"mean": mean, "pages": [{"name": str(i)} for i in range(pages)], "minutes": 1.0, "steps": 2}
+    return {
+        "mean": mean,
+        "pages": [{"name": str(i)} for i in range(pages)],
+        "minutes": 1.0,
+        "steps": 2,
+        "classical": {},
+    }
 
 
 def test_a_fold_for_every_year(config: RunConfig, tmp_path: Path) -> None:
@@ -93,3 +99,17 @@ def test_job_holds_its_year_out_of_everything_else(config: RunConfig, tmp_path: 
     pages = json.loads((tmp_path / "2018" / "manifest.json").read_text())["pages"]
     assert {p["role"] for p in pages if p["year"] == "2018"} == {"held_out"}
     assert {p["role"] for p in pages if p["year"] != "2018"} == {"train", "validation"}
+
+
+def test_classical_methods_stand_beside_on_the_same_pages(config: RunConfig, tmp_path: Path) -> None:
+    engine = Engine(accelerator="cpu", shown=False)
+    *_, done = leave_one_out(config, tmp_path / "runs", engine, lambda _: None, ["2018"], ["otsu", "su"])
+    otsu = done["2018"]["classical"]["otsu"]
+    assert otsu["fm"] == pytest.approx(100)  # two grey values
+    text = (tmp_path / "runs" / "table.md").read_text()
+    assert "| method | FM | p-FM | PSNR | DRD |" in text
+    assert "| otsu | 100.00 |" in text
+    kept = tmp_path / "runs" / "2018" / "classical.json"
+    kept.write_text(kept.read_text().replace('"fm": 100.0', '"fm": 1.0'))
+    *_, again = leave_one_out(config, tmp_path / "runs", engine, lambda _: None, ["2018"], ["otsu", "su"])
+    assert again["2018"]["classical"]["otsu"]["fm"] == 1.0  # read, not made again

@@ -16,8 +16,17 @@ from drmamba.cli.train import configured, run_options
 @click.option("--data", metavar="ROOT", required=True, help="A folder of years.")
 @click.option("-o", "--output", "root", metavar="RUN", required=True, help="A folder for all folds.")
 @click.option("--years", metavar="YEARS", help="Only these folds, such as 2016,2018.")
+@click.option(
+    "--beside",
+    metavar="METHODS",
+    default="otsu,sauvola,gatos,su",
+    show_default=True,
+    help="Classical methods to score on the same pages; an empty word: none.",
+)
 @run_options
-def command(root: str, years: str | None, devices: int, accelerator: str, **options: Any) -> None:
+def command(
+    root: str, years: str | None, beside: str, devices: int, accelerator: str, **options: Any
+) -> None:
     """Train without each year in turn and score it on that year; the same command resumes.
 
     Writes results.json, table.md and plot.png after every fold.
@@ -29,8 +38,9 @@ def command(root: str, years: str | None, devices: int, accelerator: str, **opti
     wanted = years.split(",") if years else []
     total = len(folds(config, Path(root), wanted))
     say = partial(click.echo, err=True)
+    methods = [name for name in beside.split(",") if name]
     done: dict[str, Any] = {}
-    for scores in leave_one_out(config, Path(root), Engine(devices, accelerator), say, wanted):
+    for scores in leave_one_out(config, Path(root), Engine(devices, accelerator), say, wanted, methods):
         done = scores
     if len(done) < total:
         click.echo(f"stopped with {len(done)} of {total} folds done; the same command goes on", err=True)

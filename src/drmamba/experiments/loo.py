@@ -9,6 +9,8 @@ from typing import Any
 from drmamba.config import RunConfig, replace_values
 from drmamba.data.dibco import find_pairs, years
 from drmamba.errors import DataError
+from drmamba.experiments.baselines import library_version
+from drmamba.experiments.classical import classical_means
 from drmamba.experiments.paper_tables import LABEL, LEAVE_ONE_OUT
 from drmamba.experiments.report import (
     CONTEST,
@@ -38,13 +40,26 @@ def folds(config: RunConfig, root: Path, wanted: Sequence[str] = ()) -> list[Job
 
 
 def leave_one_out(
-    config: RunConfig, root: Path, engine: Engine, say: Say, wanted: Sequence[str] = ()
+    config: RunConfig,
+    root: Path,
+    engine: Engine,
+    say: Say,
+    wanted: Sequence[str] = (),
+    beside: Sequence[str] = (),
 ) -> Iterator[dict[str, Scores]]:
-    """Run every fold; after each, write results.json, table.md and plot.png and give the scores so far."""
+    """Run every fold; after each, write results.json, table.md and plot.png and give the scores so far.
+
+    `beside` names classical methods to score on the same pages.
+    """
     jobs = folds(config, root, wanted)
+    pairs = find_pairs(config.source.data)
+    if beside:
+        library_version()  # raises now, not after the first fold
     done: dict[str, Scores] = {}
     for job, scores in run_series(jobs, engine, say):
-        done[job.name] = scores
+        pages = [pair for pair in pairs if pair.year == job.name]
+        others = classical_means(pages, beside, job.folder / "classical.json") if beside else {}
+        done[job.name] = {**scores, "classical": others}
         write_results(root, config, done, len(jobs))
         yield done
 
@@ -52,12 +67,15 @@ def leave_one_out(
 def write_results(root: Path, config: RunConfig, done: dict[str, Scores], folds: int) -> None:
     """The three files, from the folds that are done."""
     facts = {**stamp(), "machine": machine(), "preset": config.preset, "config": config.to_dict()}
+    if any(scores["classical"] for scores in done.values()):
+        facts["classical"] = library_version()
     measured = {
         year: {
             "mean": scores["mean"],
             "pages": scores["pages"],
             "minutes": scores["minutes"],
             "steps": scores["steps"],
+            "classical": scores["classical"],
         }
         for year, scores in done.items()
     }
@@ -122,4 +140,34 @@ def table(done: dict[str, Scores], preset: str, folds: int) -> str:
         f"The paper's columns: {LABEL} (a 33.5 M network, 150 epochs on a GPU).",
         *incomplete((year, len(scores["pages"])) for year, scores in done.items()),
     ]
-    return as_markdown(header, rows) + "\n\n" + "\n".join(f"- {note}" for note in notes) + "\n"
+    parts = [as_markdown(header, rows), *comparison(done, preset), "\n".join(f"- {note}" for note in notes)]
+    return "\n\n".join(parts) + "\n"
+
+
+def comparison(done: dict[str, Scores], preset: str) -> list[str]:
+    """FM beside the classical methods year by year, then every measure's average; nothing where none was run."""
+    methods = list(next(iter(done.values()))["classical"])
+    if not methods:
+        return []
+    ours = f"drmamba `{preset}`"
+    columns = {year: {ours: scores["mean"], **scores["classical"]} for year, scores in done.items()}
+    years = [
+        [year, *(number(float(means[name]["fm"])) for name in (ours, *methods))]
+        for year, means in columns.items()
+    ]
+    averages = [
+        [
+            name,
+            *(
+                number(sum(float(means[name][m]) for means in columns.values()) / len(columns))
+                for m in CONTEST
+            ),
+        ]
+        for name in (ours, *methods)
+    ]
+    return [
+        f"FM on the same pages ({library_version()}):",
+        as_markdown(["held-out year", ours, *methods], years),
+        f"Averages of the {len(done)} years:",
+        as_markdown(["method", *(HEADINGS[m] for m in CONTEST)], averages),
+    ]
