@@ -21,8 +21,13 @@ from stand_in import text_page
 from test_binarize_faults import healthy, mutated
 
 from drmamba.cli import group
+from drmamba.config import InferenceConfig, ServiceConfig
+from drmamba.errors import ImageError
 from drmamba.images import Bitmap, encode
+from drmamba.images.isolated import Reader
 from drmamba.inference.binarizer import Binarizer, load_model
+from drmamba.service.engine import Order, WatchedReader
+from drmamba.service.problems import Problem
 
 httpx = pytest.importorskip("httpx")
 FULL = bool(os.environ.get("DRMAMBA_FULL"))
@@ -206,6 +211,22 @@ def test_work_and_uploads_have_a_time_limit():
             f"{server.url}/v1/binarize", content=trickle(), headers={"content-type": "image/png"}
         )
         problem(answer, 408, limit="seconds", allowed=0.4)
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(0.02, Problem), (60, ImageError)])
+def test_a_decoder_given_up_for_the_clock_is_not_a_bad_file(tmp_path, monkeypatch, seconds, expected):
+    def give_up(*_):
+        time.sleep(0.05)
+        raise ImageError("scan.png took too long")
+
+    monkeypatch.setattr(Reader, "ask", give_up)
+    reader = WatchedReader(10**9, ServiceConfig(), 300)
+    deadline = time.monotonic() + seconds
+    reader.order = Order([], tmp_path, InferenceConfig(), deadline=deadline)
+    with pytest.raises(expected) as caught:
+        reader.ask(tmp_path, {}, 8.0)
+    if expected is Problem:
+        assert caught.value.body()["limit"] == "seconds"
 
 
 def test_a_full_queue_answers_429_and_says_when_to_come_back():

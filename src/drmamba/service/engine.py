@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from drmamba.config import InferenceConfig, ReadingConfig, ServiceConfig
-from drmamba.errors import DRMambaError
+from drmamba.errors import DRMambaError, ImageError
 from drmamba.images import ArrayRows
 from drmamba.images.isolated import Reader
 from drmamba.inference.batch import Batch, BatchOptions, Ledger
@@ -77,13 +78,12 @@ class WatchedReader(Reader):
         if self.order is not None:
             if self.order.cancelled.is_set():
                 raise Cancelled
-            left = self.order.deadline - time.monotonic()
-            if left <= 0:
-                raise over_limit(
-                    "seconds", limits.max_seconds, f"took more than {limits.max_seconds:g} s of work", 422
-                )
-            seconds = min(seconds, left + 1)
-        answer, data = super().ask(path, request, seconds)
+            seconds = min(seconds, self._left() + 1)
+        try:
+            answer, data = super().ask(path, request, seconds)
+        except ImageError:
+            self._left()  # a decoder that was given up because of the order's clock is not a bad file
+            raise
         if answer.get("pages", 0) > limits.max_pages:
             words = f"holds {answer['pages']} pages, {limits.max_pages} at most are taken"
             raise over_limit("pages", limits.max_pages, words)
@@ -93,6 +93,14 @@ class WatchedReader(Reader):
             words = f"has a page of {size} pixels, {limits.max_pixels:,} at most are taken"
             raise over_limit("pixels", limits.max_pixels, words)
         return answer, data
+
+    def _left(self) -> float:
+        """Seconds until the order's end; past it, a problem that says so."""
+        left = self.order.deadline - time.monotonic() if self.order else math.inf
+        if left <= 0:
+            most = self.limits.max_seconds
+            raise over_limit("seconds", most, f"took more than {most:g} s of work", 422)
+        return left
 
 
 class Conversion(Batch):
