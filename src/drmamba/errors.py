@@ -9,6 +9,7 @@ DRMambaError
 ├── DataError        a data set is incomplete or contradicts itself
 ├── MetricError      two pages cannot be compared
 ├── TrainingError    a run cannot go on (NaN loss, full disk, foreign run folder)
+├── ClusterError     a Ray cluster cannot be reached, or gives no result
 └── MissingExtra     an optional library is not installed; the message names the extra
 """
 
@@ -49,6 +50,10 @@ class MetricError(DRMambaError):
 
 class TrainingError(DRMambaError):
     """A run cannot go on."""
+
+
+class ClusterError(DRMambaError):
+    """A Ray cluster cannot be reached, or gives no result."""
 
 
 class MissingExtra(DRMambaError, ImportError):  # noqa: N818

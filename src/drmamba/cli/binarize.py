@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drmamba.config import PROTOCOLS, EngineConfig, InferenceConfig, ReadingConfig, WindowConfig
+from drmamba.config import PROTOCOLS, EngineConfig, InferenceConfig, ReadingConfig, ScaleConfig, WindowConfig
 
 if TYPE_CHECKING:
     from drmamba.inference.batch import Batch
     from drmamba.inference.records import PageRecord
+    from drmamba.scale.ray_batch import RayBatch
 
-DEFAULT, ENGINE, READING = InferenceConfig(), EngineConfig(), ReadingConfig()
+DEFAULT, ENGINE, READING, SCALE = InferenceConfig(), EngineConfig(), ReadingConfig(), ScaleConfig()
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
 
@@ -38,6 +39,16 @@ class Bytes(click.ParamType[int]):
             self.fail(f"{value!r} is not a size; write it like 1500MB or 2GB", param, ctx)
 
 
+class Place(click.ParamType[Any]):
+    """A path, or the URI of a place in a store, which stays text."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path | str:  # noqa: ARG002
+        """A Path, or a str with a scheme."""
+        return str(value) if "://" in str(value) else Path(value)
+
+
 class Scale(click.ParamType[Any]):
     """A number, or auto."""
 
@@ -54,12 +65,12 @@ class Scale(click.ParamType[Any]):
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=Place())
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="A folder, or a file name for one source. "
+    "-o", "--output", type=Place(), help="A folder, or a file name for one source. "
     "Without it results stand beside their sources as NAME.bin.png."
 )  # fmt: skip
-@click.option("--model", default="lite", show_default=True, help="A preset's name, a file or a Hub id.")
+@click.option("--model", default="lite", show_default=True, help="A preset's name, a file (.safetensors, .onnx) or a Hub id.")
 @click.option(
     "--format", "format_", type=click.Choice(["png", "tiff", "pdf", "same"]), default="png",
     show_default=True,
@@ -83,6 +94,8 @@ class Scale(click.ParamType[Any]):
 @click.option("--stride", type=int, help=f"Step of the sliding window: less is slower and smoother. "
               f"[default: {WindowConfig().stride}]")  # fmt: skip
 @click.option("--device", default=ENGINE.device, show_default=True, help="auto, cpu, cuda, cuda:1, ...")
+@click.option("--runtime", type=click.Choice(["auto", "torch", "onnx", "openvino"]), default=ENGINE.runtime,
+              show_default=True, help="What runs the network; auto: onnx for .onnx files, else torch.")  # fmt: skip
 @click.option(
     "--workers", type=int, default=ENGINE.workers, help="Windows at once on the CPU. [default: one a core]"
 )
@@ -97,9 +110,15 @@ class Scale(click.ParamType[Any]):
 @click.option(
     "--report", type=click.Path(path_type=Path, dir_okay=False), help="A JSONL file, one line a page."
 )
+@click.option("--engine", "where", type=click.Choice(["local", "ray"]), default="local", show_default=True,
+              help="ray: on a Ray cluster; PATHS and -o may then be URIs, such as s3://bucket/scans.")  # fmt: skip
+@click.option("--address", default=SCALE.address, show_default=True,
+              help="Of the Ray cluster: auto, local (a new one on this machine) or HOST[:PORT].")  # fmt: skip
+@click.option("--shard", help="Only this part of the files, e.g. 2/8: the second of eight. Its report is "
+              "named after it.")  # fmt: skip
 def command(
-    paths: tuple[Path, ...],
-    output: Path | None,
+    paths: tuple[Path | str, ...],
+    output: Path | str | None,
     model: str,
     format_: Any,
     soft: bool,
@@ -112,12 +131,16 @@ def command(
     window: int | None,
     stride: int | None,
     device: str,
+    runtime: Any,
     workers: int,
     max_memory: int,
     max_pixels: int,
     dpi: int,
     overwrite: bool,
     report: Path | None,
+    where: str,
+    address: str,
+    shard: str | None,
 ) -> None:
     """Turn scans (JPEG, PNG, TIFF, JPEG 2000, WebP, BMP, PDF) and folders of them into black-and-white pages.
 
@@ -138,46 +161,91 @@ def command(
         side = config.windows.window if window is None else window
         step = min(config.windows.stride, side) if stride is None else stride
         config = replace(config, windows=replace(config.windows, window=side, stride=step))
-    engine = EngineConfig(device=device, workers=workers, max_memory=max_memory)
+    engine = EngineConfig(device=device, runtime=runtime, workers=workers, max_memory=max_memory)
     reading = ReadingConfig(max_pixels=max_pixels, dpi=dpi)
 
-    from drmamba.inference.jobs import plan
+    # Before torch is loaded: a wrong path is told at once.
+    jobs, stores = _planned(paths, output, format_, shard, where)
+    if shard and report:
+        report = report.with_stem(f"{report.stem}-{shard.replace('/', '-of-')}")
+    if not jobs:
+        click.echo(f"drmamba: no file falls into shard {shard}", err=True)
+        return
+    if where == "ray":
+        from drmamba.inference.batch import BatchOptions
+        from drmamba.scale.ray_batch import RayBatch
 
-    jobs = plan(paths, output, format_)  # before torch is loaded: a wrong path is told at once
+        options = BatchOptions(overwrite=overwrite, soft=soft, reading=reading)
+        scale_out = ScaleConfig(address=address)
+        with RayBatch(
+            model, config=config, engine=engine, options=options, scale=scale_out, stores=stores, say=_say
+        ) as cluster:
+            sys.exit(_reported(cluster, jobs, report, model, fresh=overwrite))
 
     import warnings
 
-    import torch
-
     from drmamba.inference.batch import Batch, BatchOptions, fitting_workers
-    from drmamba.inference.binarizer import UNTRAINED, Binarizer, UntrainedWarning
-    from drmamba.inference.records import Report
+    from drmamba.inference.binarizer import Binarizer, UntrainedWarning
+    from drmamba.inference.models import cpu_lanes
 
-    if not workers and (device == "cpu" or not torch.cuda.is_available()):
-        cores = torch.get_num_threads()
+    if not workers and (cores := cpu_lanes(model, engine)):
         engine = replace(engine, workers=fitting_workers(cores, max_memory, config))
         if engine.workers < cores:
             click.echo(f"drmamba: {engine.workers} of {cores} cores: --max-memory allows no more", err=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UntrainedWarning)
         binarizer = Binarizer.from_pretrained(model, config=config, engine=engine)
-    if not binarizer.provenance.trained:
-        click.secho(f"drmamba: WARNING: {UNTRAINED.format(model)}", err=True, fg="red", bold=True)
     batch = Batch(binarizer, BatchOptions(overwrite=overwrite, soft=soft, reading=reading))
-    book = Report(report, fresh=overwrite) if report else None
+    sys.exit(_reported(batch, jobs, report, model, fresh=overwrite))
+
+
+def _planned(
+    paths: tuple[Path | str, ...], output: Path | str | None, format_: Any, shard: str | None, where: str
+) -> tuple[list[Any], tuple[str, str] | None]:
+    """The jobs, and the stores they are in if they are no plain files."""
+    from drmamba.inference.jobs import Shard, plan
+
+    part = Shard.parse(shard) if shard else None
+    local = [path for path in paths if isinstance(path, Path)]
+    if len(local) == len(paths) and not isinstance(output, str):
+        return plan(local, output, format_, part), None
+    if where != "ray":
+        raise click.UsageError("URIs are for --engine ray")
+    if len(paths) != 1 or output is None:
+        raise click.UsageError(
+            "with URIs, give one folder and where its results go: drmamba binarize URI -o URI"
+        )
+    from drmamba.scale.stores import plan_stores
+
+    return plan_stores(str(paths[0]), str(output), format_, part)
+
+
+def _say(words: str) -> None:
+    click.echo(f"drmamba: {words}", err=True)
+
+
+def _reported(
+    batch: Batch | RayBatch, jobs: list[Any], report: Path | None, model: str, *, fresh: bool
+) -> int:
+    """Run the batch and keep its report; the exit code."""
+    from drmamba.inference.binarizer import UNTRAINED
+    from drmamba.inference.records import Report
+
+    if not batch.provenance.trained:
+        click.secho(f"drmamba: WARNING: {UNTRAINED.format(model)}", err=True, fg="red", bold=True)
+    book = Report(report, fresh=fresh) if report else None
     try:
-        sys.exit(_run(batch, jobs, book))
+        return _run(batch, jobs, book)
     finally:
         if book:
             book.close()
 
 
-def _run(batch: Batch, jobs: list[Any], book: Any) -> int:
+def _run(batch: Batch | RayBatch, jobs: list[Any], book: Any) -> int:
     """Run the batch under a progress bar; the exit code."""
     import signal
 
-    where = ", ".join(sorted({str(device) for device in batch.binarizer.lanes.devices}))
-    click.echo(f"drmamba: {len(jobs)} files, {batch.binarizer.lanes.count} workers on {where}", err=True)
+    click.echo(f"drmamba: {len(jobs)} files, {batch.place}", err=True)
     progress = Progress(len(jobs), batch)
 
     def interrupted(*_: object) -> None:
@@ -209,7 +277,7 @@ class Progress:
 
     QUIET = 10.0  # seconds between two lines
 
-    def __init__(self, files: int, batch: Batch) -> None:
+    def __init__(self, files: int, batch: Batch | RayBatch) -> None:
         from tqdm import tqdm
 
         self.batch = batch
@@ -252,7 +320,7 @@ class Progress:
 
     def rate(self) -> float:
         """Megapixels binarized a second; before the first page is done, what the network has seen."""
-        done = self.megapixels or self.batch.binarizer.lanes.pixels / 1e6
+        done = self.megapixels or self.batch.megapixels
         return done / max(1e-9, time.monotonic() - self.started)
 
     def close(self) -> None:

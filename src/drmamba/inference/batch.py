@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from drmamba.config import InferenceConfig, ReadingConfig
 from drmamba.errors import ConfigError, DRMambaError, ImageError
@@ -42,6 +43,7 @@ class BatchOptions:
 
     overwrite: bool = False
     soft: bool = False
+    tidy: bool = True  # first clear the output folders of what killed runs left unfinished
     reading: ReadingConfig = field(default_factory=ReadingConfig)
 
 
@@ -54,6 +56,15 @@ def fixed_memory(lanes: int, config: InferenceConfig) -> int:
     """What a batch takes beside its pages."""
     window = max(1.0, (config.windows.window / 512) ** 2)
     return PROGRAM + int(lanes * LANE * window) + page_threads(lanes) * READER
+
+
+def page_memory(lanes: int, config: InferenceConfig, max_memory: int) -> int:
+    """What is left for pages; too little is an error that says how much is needed."""
+    fixed = fixed_memory(lanes, config)
+    if max_memory - fixed < LEAST:
+        least = (fixed + LEAST) / 1e6
+        raise ConfigError(f"--max-memory must be at least {least:,.0f}MB with {lanes} workers")
+    return int((max_memory - fixed) * SPARE)
 
 
 def fitting_workers(cores: int, max_memory: int, config: InferenceConfig) -> int:
@@ -87,19 +98,49 @@ class Ledger:
                 self._changed.notify_all()
 
 
+def tidy(jobs: list[Job]) -> None:
+    """Clear the output folders of what killed runs left unfinished."""
+    for folder in {job.output.parent for job in jobs}:
+        if folder.is_dir():
+            sweep(folder)
+
+
 class Batch:
     """Runs jobs with one Binarizer."""
 
     def __init__(self, binarizer: Binarizer, options: BatchOptions | None = None) -> None:
         self.binarizer, self.options = binarizer, options or BatchOptions()
+        self.provenance = binarizer.provenance
         lanes = binarizer.lanes
         self.threads = page_threads(lanes.count)
-        limit, fixed = lanes.config.max_memory, fixed_memory(lanes.count, binarizer.config)
-        if limit - fixed < LEAST:
-            least = (fixed + LEAST) / 1e6
-            raise ConfigError(f"--max-memory must be at least {least:,.0f}MB with {lanes.count} workers")
-        self.ledger = Ledger(int((limit - fixed) * SPARE))
+        self.ledger = Ledger(page_memory(lanes.count, binarizer.config, lanes.config.max_memory))
         self._stop = threading.Event()
+        self._keep = False
+        self._idle: queue.SimpleQueue[Reader] = queue.SimpleQueue()
+
+    @property
+    def place(self) -> str:
+        """What runs, and where."""
+        where = ", ".join(sorted({str(device) for device in self.binarizer.lanes.devices}))
+        return f"{self.binarizer.lanes.count} workers on {where}"
+
+    @property
+    def megapixels(self) -> float:
+        """What the network has seen, also of unfinished pages."""
+        return self.binarizer.lanes.pixels / 1e6
+
+    def __enter__(self) -> Self:
+        """Inside a `with`, decoding processes stay for the next run."""
+        self._keep = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._keep = False
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._idle.get_nowait().close()
 
     def stop(self) -> None:
         """Finish the pages in hand, then end."""
@@ -112,9 +153,8 @@ class Batch:
 
     def run(self, jobs: list[Job], tick: Callable[[], None] = lambda: None) -> Iterator[PageRecord]:
         """Every page's record as it is finished; `tick` is called a few times a second meanwhile."""
-        for folder in {job.output.parent for job in jobs}:
-            if folder.is_dir():
-                sweep(folder)
+        if self.options.tidy:
+            tidy(jobs)
         todo: queue.SimpleQueue[Job] = queue.SimpleQueue()
         for job in jobs:
             todo.put(job)
@@ -139,7 +179,7 @@ class Batch:
 
     def _work(self, todo: queue.SimpleQueue[Job], done: queue.SimpleQueue[PageRecord | None]) -> None:
         try:
-            with Reader(self.ledger.total, self.options.reading) as reader:
+            with self._reader() as reader:
                 while not self._stop.is_set():
                     try:
                         job = todo.get_nowait()
@@ -149,6 +189,20 @@ class Batch:
                         done.put(record)
         finally:
             done.put(None)
+
+    @contextlib.contextmanager
+    def _reader(self) -> Iterator[Reader]:
+        try:
+            reader = self._idle.get_nowait()
+        except queue.Empty:
+            reader = Reader(self.ledger.total, self.options.reading)
+        try:
+            yield reader
+        finally:
+            if self._keep:
+                self._idle.put(reader)
+            else:
+                reader.close()
 
     def _file(self, job: Job, reader: Reader) -> Iterator[PageRecord]:
         """A file's pages, or the one reason why it failed; whatever happens, the batch goes on."""

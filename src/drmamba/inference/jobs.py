@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
+from pathlib import Path, PurePath
+from typing import Literal, Self
 
-from drmamba.errors import InputError
+from drmamba.errors import ConfigError, InputError
 from drmamba.images import SUFFIXES
 
 Format = Literal["png", "tiff", "pdf", "same"]
@@ -20,7 +21,7 @@ BESIDE = ".bin"  # kraken's and ocropy's mark of a page written beside its sourc
 SOFT = ".soft.png"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Job:
     """A source and where its result goes."""
 
@@ -43,23 +44,79 @@ class Job:
         return self.output.with_name(self.output.stem + (f"-{number:04d}" if pages > 1 else "") + SOFT)
 
 
-def plan(paths: Iterable[Path], out: Path | None, format: Format = "png") -> list[Job]:  # noqa: A002
-    """One job a source; `out` is a folder, a file name for a single source, or None: beside the sources."""
+@dataclass(frozen=True)
+class Shard:
+    """One of n parts of a batch, for machines that know nothing of each other.
+
+    A file's part follows from its path alone: files that come or go move no other file to another part, and
+    folders listed at different times still split without gap or overlap. The ending is left out, so that
+    page.jpg and page.tif meet in one part and get the names they would have got in one run.
+    """
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `2/8`: the second of eight."""
+        number, _, count = text.partition("/")
+        if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+            raise ConfigError(f"a shard is written like 2/8 (from 1/8 to 8/8), got {text!r}")
+        return cls(int(number), int(count))
+
+    def holds(self, relative: PurePath) -> bool:
+        """Whether this part has the file at this place below the folder that was given."""
+        name = relative.with_suffix("").as_posix().casefold()
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogateescape"), digest_size=8).digest()
+        return int.from_bytes(digest) % self.count == self.number - 1
+
+
+def plan(
+    paths: Iterable[Path],
+    out: Path | None,
+    format: Format = "png",  # noqa: A002
+    shard: Shard | None = None,
+) -> list[Job]:
+    """One job a source; `out` is a folder, a file name for a single source, or None: beside the sources.
+
+    A shard may be empty; no source at all is an error.
+    """
     paths = list(paths)
     if out is not None and not out.is_dir() and out.suffix.lower() in (".png", ".tif", ".tiff", ".pdf"):
+        if shard is not None:
+            raise InputError(f"{out} names one file, and --shard splits many: give a folder with -o")
         return _single(paths, out)
-    found = list(_found(paths, out))
-    if not found:
-        listed = ", ".join(map(str, paths))
-        raise InputError(f"there is nothing to do: no readable file ({', '.join(SUFFIXES)}) in {listed}")
-    outputs = [_output(source, relative, out, format, full=False) for source, relative in found]
-    taken = Counter(_key(output) for output in outputs)
+    real = _Real()
+    jobs = name_outputs(_found(paths, out, real), out, format, ", ".join(map(str, paths)), shard, real.key)
+    for job in jobs:
+        _refuse_same_file(job)
+    return jobs
+
+
+def name_outputs(
+    found: Iterable[tuple[Path, Path]],
+    out: Path | None,
+    format: Format,  # noqa: A002
+    where: str,
+    shard: Shard | None = None,
+    key: Callable[[Path], str] = lambda path: str(path).casefold(),
+) -> list[Job]:
+    """A job for each (source, place below `out`) of a shard; `key` is equal for paths that may be one file."""
+    empty, mine = True, []
+    for source, relative in found:
+        empty = False
+        if shard is None or shard.holds(relative):
+            mine.append((source, relative))
+    if empty:
+        raise InputError(f"there is nothing to do: no readable file ({', '.join(SUFFIXES)}) in {where}")
+    outputs = [_output(source, relative, out, format, full=False) for source, relative in mine]
+    taken = Counter(map(key, outputs))
     jobs = []
-    for (source, relative), output in zip(found, outputs, strict=True):
-        if taken[_key(output)] > 1:  # page.jpg and page.tif: both keep their ending
+    for (source, relative), output in zip(mine, outputs, strict=True):
+        if taken[key(output)] > 1:  # page.jpg and page.tif: both keep their ending
             output = _output(source, relative, out, format, full=True)
         jobs.append(Job(source, output))
-    _refuse_collisions(jobs)
+    _refuse_collisions(jobs, key)
     return jobs
 
 
@@ -68,42 +125,68 @@ def _single(paths: list[Path], out: Path) -> list[Job]:
         raise InputError(f"{out} names one file; for several sources -o must be a folder")
     if not paths[0].is_file():
         raise InputError(f"there is no file {paths[0]}")
-    jobs = [Job(paths[0], out)]
-    _refuse_collisions(jobs)
-    return jobs
+    job = Job(paths[0], out)
+    _refuse_collisions([job], _Real().key)
+    _refuse_same_file(job)
+    return [job]
 
 
-def _found(paths: list[Path], out: Path | None) -> Iterator[tuple[Path, Path]]:
+class _Real:
+    """Where paths really lead. Every folder is asked once: on a shared file system questions take their time."""
+
+    def __init__(self) -> None:
+        self._folders: dict[Path, str] = {}
+
+    def __call__(self, path: Path) -> str:
+        """The path without symbolic links."""
+        if path.is_symlink():
+            return str(path.resolve())
+        folder = self._folders.get(path.parent)
+        if folder is None:
+            folder = self._folders[path.parent] = str(path.parent.resolve())
+        return os.path.join(folder, path.name)  # noqa: PTH118
+
+    def key(self, path: Path) -> str:
+        """Equal for two paths that may be one file, also where case does not count."""
+        return self(path).casefold()
+
+
+def _found(paths: list[Path], out: Path | None, real: _Real) -> Iterator[tuple[Path, Path]]:
     """(source, its place below the output folder), each source once, in a stable order."""
     folders = sum(path.is_dir() for path in paths)
     skip = out.resolve() if out is not None else None
     seen = set()
+    sources: Iterator[tuple[Path, Path]]
     for path in paths:
         if path.is_dir():
             top = Path(path.resolve().name) if folders > 1 else Path()
-            sources = [(file, top / file.relative_to(path)) for file in _walk(path, skip)]
+            sources = ((file, top / file.relative_to(path)) for file in walk(path, skip))
         elif path.is_file():
-            sources = [(path, Path(path.name))]  # named by hand: tried whatever its ending
+            sources = iter([(path, Path(path.name))])  # named by hand: tried whatever its ending
         else:
             raise InputError(f"there is no file or folder {path}")
         for source, relative in sources:
-            if source.resolve() not in seen:
-                seen.add(source.resolve())
+            where = real(source)
+            if where not in seen:
+                seen.add(where)
                 yield source, relative
 
 
-def _walk(folder: Path, skip: Path | None) -> Iterator[Path]:
+def walk(folder: Path, skip: Path | None) -> Iterator[Path]:
     """Readable files below a folder; not hidden ones, the output folder, or results beside sources."""
     for here, folders, files in os.walk(folder):
         inside = Path(here)
         folders[:] = sorted(
             name for name in folders if not name.startswith(".") and (inside / name).resolve() != skip
         )
-        for name in sorted(files):
-            path = Path(name)
-            result = Path(path.stem).suffix in (BESIDE, ".soft")
-            if path.suffix.lower() in SUFFIXES and not name.startswith(".") and not result:
-                yield inside / name
+        yield from (inside / name for name in sorted(files) if is_source(name))
+
+
+def is_source(name: str) -> bool:
+    """Whether a file found in a folder is a page to binarize, by its name."""
+    path = Path(name)
+    result = Path(path.stem).suffix in (BESIDE, ".soft")
+    return path.suffix.lower() in SUFFIXES and not name.startswith(".") and not result
 
 
 def _output(source: Path, relative: Path, out: Path | None, format: Format, *, full: bool) -> Path:  # noqa: A002
@@ -114,22 +197,19 @@ def _output(source: Path, relative: Path, out: Path | None, format: Format, *, f
     return out / relative.with_name(name + ending)
 
 
-def _key(path: Path) -> str:
-    """Equal for two paths that may be one file, also where case does not count."""
-    return str(path.resolve()).casefold()
-
-
-def _refuse_collisions(jobs: list[Job]) -> None:
-    sources = {_key(job.source) for job in jobs}
+def _refuse_collisions(jobs: list[Job], key: Callable[[Path], str]) -> None:
+    sources = {key(job.source) for job in jobs}
     outputs: set[str] = set()
     for job in jobs:
-        key = _key(job.output)
-        if key in sources or _same_file(job.source, job.output):
+        output = key(job.output)
+        if output in sources:
             raise InputError(f"{job.output} would overwrite a source; give another folder with -o")
-        if key in outputs:
+        if output in outputs:
             raise InputError(f"two sources would be written to {job.output}; binarize them in two runs")
-        outputs.add(key)
+        outputs.add(output)
 
 
-def _same_file(source: Path, output: Path) -> bool:
-    return output.exists() and source.exists() and output.samefile(source)
+def _refuse_same_file(job: Job) -> None:
+    """Hard links and other second names of a source."""
+    if job.output.exists() and job.source.exists() and job.output.samefile(job.source):
+        raise InputError(f"{job.output} would overwrite a source; give another folder with -o")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import drmamba
 from drmamba.errors import InputError
-from drmamba.images import read_record, write_atomic
+from drmamba.images import read_record, whole_file, write_atomic
 from drmamba.inference.quality import Quality
 
 
@@ -73,6 +72,11 @@ class PageRecord:
         """What to look at."""
         return list(self.quality.get("flags", ()))
 
+    @property
+    def last(self) -> bool:
+        """Whether nothing more comes from this file."""
+        return self.status == "failed" or self.page >= self.pages
+
     def line(self) -> str:
         """As JSON; the quality's values stand beside the rest."""
         values = asdict(self)
@@ -83,49 +87,75 @@ class PageRecord:
 class Report:
     """A JSONL file, one line a page, that survives a killed run and is continued by the next.
 
-    Lines are appended as pages finish. `close` leaves one line a page, the newest.
+    Lines are appended as pages finish. `close` leaves one line a page, the newest. Only where a page's line
+    stands is kept in memory, not the line: a report may have millions.
     """
 
     def __init__(self, path: Path, *, fresh: bool) -> None:
         self.path = path
-        self._lines = {} if fresh else dict(_lines(path))
+        self._places: dict[tuple[str, int], int] = {}  # (input, page) -> offset
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._write()
-            self._file = path.open("a", encoding="utf-8")
+            if fresh:
+                write_atomic(path, b"")
+            elif path.is_file():
+                self._tidy(*_finished(path))
+            self._file = path.open("ab")
         except OSError as error:
             raise InputError(f"cannot write the report {path}: {error.strerror or error}") from error
 
     def add(self, record: PageRecord) -> None:
         """Append a page; a skipped one keeps the line it has from the run that made it."""
         key = (record.input, record.page)
-        if record.status == "skipped" and key in self._lines:
+        if record.status == "skipped" and key in self._places:
             return
-        self._lines[key] = record.line()
-        self._file.write(self._lines[key] + "\n")
+        self._places[key] = self._file.tell()
+        self._file.write(record.line().encode() + b"\n")
         self._file.flush()
 
     def close(self) -> None:
         """Leave one line a page."""
         os.fsync(self._file.fileno())
+        whole = self._file.tell()
         self._file.close()
-        self._write()
+        self._tidy(self._places, whole)
 
-    def _write(self) -> None:
-        write_atomic(self.path, "".join(line + "\n" for line in self._lines.values()).encode())
+    def _tidy(self, places: dict[tuple[str, int], int], whole: int) -> None:
+        """Copy the lines at these places to a new file that replaces the old, unless they are all of it."""
+        with self.path.open("rb") as file:
+            kept = 0
+            for offset in sorted(places.values()):
+                file.seek(offset)
+                kept += len(file.readline())
+            if kept == whole == file.seek(0, os.SEEK_END):
+                self._places = places
+                return
+            with whole_file(self.path) as copy:
+                self._places = {}
+                for key, offset in sorted(places.items(), key=lambda item: item[1]):
+                    file.seek(offset)
+                    self._places[key] = copy.tell()
+                    copy.write(file.readline().rstrip(b"\n") + b"\n")
 
 
-def _lines(path: Path) -> Iterator[tuple[tuple[str, int], str]]:
-    """The finished pages of an earlier report; torn lines and failures are dropped: they come again."""
-    if not path.is_file():
-        return
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            values = json.loads(line)
-            if values["status"] != "failed":
-                yield (values["input"], values["page"]), line
-        except (ValueError, KeyError, TypeError):
-            continue
+def _finished(path: Path) -> tuple[dict[tuple[str, int], int], int]:
+    """Where the finished pages of an earlier report stand, and its size.
+
+    Torn lines and failures are dropped: they come again.
+    """
+    places: dict[tuple[str, int], int] = {}
+    offset = 0
+    with path.open("rb") as file:
+        for line in file:
+            try:
+                values = json.loads(line)
+                key = (str(values["input"]), int(values["page"]))
+                if values["status"] != "failed":
+                    places[key] = offset
+            except (ValueError, KeyError, TypeError):
+                pass
+            offset += len(line)
+    return places, offset
 
 
 def sha256(path: Path) -> str:

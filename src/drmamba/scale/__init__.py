@@ -1,0 +1,1 @@
+"""Beyond one machine: the same batch on a Ray cluster, over shared folders or object stores."""

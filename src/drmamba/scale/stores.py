@@ -1,0 +1,136 @@
+"""Object stores and other file systems behind a URI (s3://, gs://, abfs://, hdfs://, fsspec's), through pyarrow."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from drmamba.errors import ImageError, InputError, MissingExtra
+from drmamba.images.atomic import PARTIAL
+from drmamba.inference.jobs import Format, Job, Shard, is_source, name_outputs
+
+# Where an object appears when its upload has ended, and not before. Elsewhere a file is uploaded under
+# another name and then renamed.
+WHOLE = ("s3", "gcs", "abfs", "py::fsspec+s3", "py::fsspec+gs", "py::fsspec+gcs", "py::fsspec+abfs")
+PIECE = 8 << 20  # bytes copied at once
+
+
+def is_uri(text: str) -> bool:
+    """Whether this names a place in a store and not a file here."""
+    return "://" in text
+
+
+class Store:
+    """Files below a URI; their names are relative to it."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri if is_uri(uri) else Path(uri).absolute().as_uri()
+        parts = urlsplit(self.uri)
+        # What is shown and recorded: without credentials and options.
+        host = parts.netloc.rpartition("@")[2]
+        self.shown = urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+        self.files, self.root = _filesystem(self.uri)
+        self.root = self.root.rstrip("/")
+
+    def name(self, path: str | PurePosixPath) -> str:
+        """What a file is called in reports."""
+        return f"{self.shown}/{path}" if str(path) not in ("", ".") else self.shown
+
+    def exists(self, path: str | PurePosixPath) -> bool:
+        """Whether there is such a file."""
+        return bool(self.files.get_file_info(self._full(path)).is_file)
+
+    def walk(self) -> Iterator[str]:
+        """Readable files, in a stable order; one listing, however many there are."""
+        from pyarrow.fs import FileSelector
+
+        try:
+            found = self.files.get_file_info(FileSelector(self.root, recursive=True, allow_not_found=False))
+        except OSError as error:
+            raise InputError(f"cannot list {self.shown}: {error}") from error
+        names = (info.path.removeprefix(self.root).lstrip("/") for info in found if info.is_file)
+        for name in sorted(names):
+            folders, _, last = name.rpartition("/")
+            if is_source(last) and not any(part.startswith(".") for part in folders.split("/")):
+                yield name
+
+    def fetch(self, path: str | PurePosixPath, to: Path) -> Path:
+        """Copy a file from the store."""
+        to.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with self.files.open_input_stream(self._full(path)) as source, to.open("wb") as target:
+                shutil.copyfileobj(source, target, PIECE)
+        except OSError as error:
+            raise ImageError(f"cannot read {self.name(path)}: {error}") from error
+        return to
+
+    def put(self, source: Path, path: str | PurePosixPath) -> None:
+        """Copy a file to the store, where it appears whole or not at all."""
+        full = self._full(path)
+        folder, _, _ = full.rpartition("/")
+        whole = self.files.type_name in WHOLE
+        upload = full if whole else f"{folder}/.{secrets.token_hex(12)}{PARTIAL}"
+        try:
+            if not whole:
+                self.files.create_dir(folder, recursive=True)
+            with source.open("rb") as data, self.files.open_output_stream(upload) as target:
+                shutil.copyfileobj(data, target, PIECE)
+            if not whole:
+                self.files.move(upload, full)
+        except OSError as error:
+            raise ImageError(f"cannot write {self.name(path)}: {error}") from error
+
+    def _full(self, path: str | PurePosixPath) -> str:
+        return f"{self.root}/{path}"
+
+
+def plan_stores(
+    source: str,
+    out: str,
+    format: Format = "png",  # noqa: A002
+    shard: Shard | None = None,
+) -> tuple[list[Job], tuple[str, str]]:
+    """Jobs whose paths are relative to two stores, and the stores' URIs; one of them may be a plain folder."""
+    store, target = Store(source), Store(out)
+    if target.shown == store.shown:
+        raise InputError(f"{target.shown} would overwrite a source; give another folder with -o")
+    below = f"{target.shown}/".removeprefix(
+        f"{store.shown}/"
+    )  # an output folder inside the source is not read
+    found = [
+        (Path(name), Path(name))
+        for name in store.walk()
+        if not (below != f"{target.shown}/" and name.startswith(below))
+    ]
+    return name_outputs(found, Path(), format, store.shown, shard, _place), (store.uri, target.uri)
+
+
+def _place(path: Path) -> str:
+    return path.as_posix()  # case counts in stores
+
+
+def _filesystem(uri: str) -> tuple[Any, str]:
+    """The file system behind a URI and the path on it: pyarrow's own, or one that fsspec knows."""
+    try:
+        from pyarrow import ArrowInvalid
+        from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
+    except ImportError as error:
+        raise MissingExtra("pyarrow", "ray") from error
+    try:
+        files, path = FileSystem.from_uri(uri)
+        return files, str(path)
+    except ArrowInvalid as unknown:
+        try:
+            import fsspec
+
+            made, path = fsspec.core.url_to_fs(uri)
+        except (ImportError, ValueError) as error:
+            scheme = uri.partition("://")[0]
+            raise InputError(f"there is no store for {scheme}:// here ({error}; {unknown})") from error
+        return PyFileSystem(FSSpecHandler(made)), str(path)
+    except OSError as error:
+        raise InputError(f"cannot reach {uri.partition('?')[0]}: {error}") from error
