@@ -63,6 +63,23 @@ def test_a_hang_is_an_error_after_a_while(page, monkeypatch):
         assert [p.height for p in reader.open(page)] == [90]
 
 
+@pytest.mark.parametrize(
+    ("doing", "turns"), [([("R", 0.0)], 3), ([("S", 0.0)], 1), ([("R", 0.0), ("R", 9.0)], 1)]
+)
+def test_a_decoder_that_waits_for_a_busy_processor_gets_more_time(page, monkeypatch, doing, turns):
+    states = iter(doing)
+    with Reader(500_000_000) as reader:
+        (found,) = list(reader.open(page))[:1]
+        monkeypatch.setattr(isolated, "_state", lambda _: next(states, doing[-1]))
+        os.kill(reader._process.pid, signal.SIGSTOP)
+        reader.turns, found._patience = 3, 0.3
+        started = time.perf_counter()
+        with pytest.raises(ImageError, match="took more than"):
+            found.rows(0, 1)
+        assert round((time.perf_counter() - started) / 0.3) >= turns
+        assert time.perf_counter() - started < 0.3 * turns + 2
+
+
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no memory limit on this system")  # noqa: PTH110
 def test_a_page_that_needs_more_than_the_limit_is_an_error(tmp_path, page):
     Image.new("RGB", (9000, 9000)).save(tmp_path / "large.webp", lossless=True)

@@ -21,11 +21,14 @@ from drmamba.images.rows import RGB, Rows
 PATIENCE = 8.0  # seconds for any answer, and
 SLOWEST_DECODE = 500_000  # pixels a second, and
 SLOWEST_DISK = 5_000_000  # bytes a second on top
+TURNS = 8  # times that long for a decoder that waits for a busy processor, and not for itself
 AT_ONCE = 0.6  # of the memory: a page that takes more is decoded in bands, where its format allows
 
 
 class Reader:
     """A decoding process, started at the first file and again after every accident."""
+
+    turns = TURNS
 
     def __init__(self, memory: int, config: ReadingConfig | None = None) -> None:
         self.memory, self.config = memory, config or ReadingConfig()
@@ -49,15 +52,21 @@ class Reader:
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
-        late = threading.Event()
+        answered, late = threading.Event(), threading.Event()
 
-        def stop() -> None:
+        def watch() -> None:
+            before = _state(process.pid)[1]
+            for _ in range(self.turns):
+                if answered.wait(seconds):
+                    return
+                state, spent = _state(process.pid)
+                if state != "R" or spent - before > seconds / 2:
+                    break  # it sleeps or turns in circles
             late.set()
             process.kill()
 
-        watch = threading.Timer(seconds, stop)
-        watch.daemon = True
-        watch.start()
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
         try:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
@@ -68,7 +77,8 @@ class Reader:
         except OSError:
             header, payload, whole = None, b"", False
         finally:
-            watch.cancel()
+            answered.set()
+            watcher.join()
         if header is None or not whole:
             self.close()
             if late.is_set():
@@ -145,3 +155,12 @@ class IsolatedPage(Rows):
         request = {"do": "rows", "top": top, "bottom": bottom}
         _, data = self.file.reader.ask(self.file.path, request, self._patience)
         return np.frombuffer(data, np.uint8).reshape(bottom - top, self.width, 3)
+
+
+def _state(pid: int) -> tuple[str, float]:
+    """What a process does ("R": it runs or waits for a processor) and its processor seconds, where Linux tells."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return "?", 0.0
+    return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -67,6 +67,8 @@ class Outcome:
 class WatchedReader(Reader):
     """Looks at the order's clock and limits whenever pixels are asked for: between any two lines of windows."""
 
+    turns = 1  # the order's clock is the only one
+
     def __init__(self, memory: int, limits: ServiceConfig, dpi: int) -> None:
         super().__init__(memory, ReadingConfig(max_pixels=UNLIMITED, dpi=dpi))
         self.limits = limits
