@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
-
-import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save as serialize
+from typing import TYPE_CHECKING, Any
 
 import drmamba
 from drmamba.config import Config, ModelConfig
 from drmamba.errors import CheckpointError, ConfigError
 from drmamba.images import write_atomic
-from drmamba.model.network import DRMamba
+
+if TYPE_CHECKING:  # torch is imported where a network is: the rest also serves models that run without it
+    import torch
+
+    from drmamba.model.network import DRMamba
 
 FORMAT = "drmamba-1"
 
@@ -38,22 +39,25 @@ class Provenance(Config):
 
 def save(path: Path | str, network: DRMamba, provenance: Provenance, *, half: bool = False) -> None:
     """Write the network atomically; `half` stores float16, which loads as float32."""
+    from safetensors.torch import save as serialize
+
     tensors = {
         name: (value.half() if half and value.is_floating_point() else value).contiguous()
         for name, value in network.state_dict().items()
     }
-    metadata = {
-        "format": FORMAT,
-        "config": json.dumps(network.config.to_dict()),
-        "provenance": json.dumps(
-            {**provenance.to_dict(), "version": provenance.version or drmamba.__version__}
-        ),
-    }
-    write_atomic(Path(path), serialize(tensors, metadata))
+    write_atomic(Path(path), serialize(tensors, header(network.config, provenance)))
+
+
+def header(config: ModelConfig, provenance: Provenance) -> dict[str, str]:
+    """What a model file says about itself, whatever its format."""
+    stated = {**provenance.to_dict(), "version": provenance.version or drmamba.__version__}
+    return {"format": FORMAT, "config": json.dumps(config.to_dict()), "provenance": json.dumps(stated)}
 
 
 def load(path: Path | str) -> tuple[DRMamba, Provenance]:
     """Read a network and its provenance; every name and shape is checked, and what differs is said."""
+    from drmamba.model.network import DRMamba
+
     path = Path(path)
     config, provenance = read_header(path)
     network = DRMamba(config)
@@ -63,7 +67,11 @@ def load(path: Path | str) -> tuple[DRMamba, Provenance]:
 
 def read_header(path: Path) -> tuple[ModelConfig, Provenance]:
     """Config and provenance without the weights."""
-    metadata = _opened(path)[1]
+    return parse_header(_opened(path)[1], path)
+
+
+def parse_header(metadata: Mapping[str, str], path: Path) -> tuple[ModelConfig, Provenance]:
+    """Config and provenance from what a model file says about itself."""
     if metadata.get("format") != FORMAT:
         raise CheckpointError(
             f"{path} is not a drmamba model (its format is {metadata.get('format', 'not stated')!r}, "
@@ -114,8 +122,10 @@ def sha256(path: Path | str) -> str:
 def _opened(path: Path, *, tensors: bool = False) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     if not path.is_file():
         raise CheckpointError(f"there is no model file {path}")
+    from safetensors import SafetensorError, safe_open
+
     try:
-        with safe_open(path, framework="pt") as file:
+        with safe_open(path, framework="pt" if tensors else "np") as file:
             values = {name: file.get_tensor(name) for name in file.keys()} if tensors else {}  # noqa: SIM118
             return values, file.metadata() or {}
     except (SafetensorError, OSError) as error:

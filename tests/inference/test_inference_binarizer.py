@@ -165,11 +165,11 @@ def test_a_hub_id_is_fetched(tmp_path, monkeypatch):
         asked.append(what)
         return tmp_path / "m.safetensors"
 
-    monkeypatch.setattr(module, "fetch", fetch)
+    monkeypatch.setattr("drmamba.model.hub.fetch", fetch)
     _, provenance, digest = load_model("somebody/drmamba-lite")
     assert provenance.trained
     assert len(digest) == 64
-    assert asked == [("somebody/drmamba-lite", "model.safetensors")]
+    assert asked == [("somebody/drmamba-lite", "model.safetensors", None)]
     with pytest.raises(CheckpointError, match="there is no model"):
         load_model("runs/missing.safetensors")
 

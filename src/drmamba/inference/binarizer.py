@@ -15,7 +15,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,15 +24,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from PIL import Image
-from torch import nn
 
-from drmamba import checkpoint
 from drmamba.checkpoint import Provenance
-from drmamba.config import PRESETS, EngineConfig, InferenceConfig, preset, replace_values
-from drmamba.errors import CheckpointError, InputError
+from drmamba.config import EngineConfig, InferenceConfig, replace_values
+from drmamba.errors import InputError
 from drmamba.images import (
     DPI,
     Bitmap,
@@ -46,14 +42,16 @@ from drmamba.images import (
     write_bitmap,
 )
 from drmamba.inference.lanes import Lanes
+from drmamba.inference.models import load_model
 from drmamba.inference.quality import Quality, Tally
 from drmamba.inference.rescale import InvertedRows, ScaledRows, fitting_scale, restored
+from drmamba.inference.runtime import Runtime
 from drmamba.inference.survey import Survey, survey
 from drmamba.inference.tiling import Band, Predict, Probability, bands
-from drmamba.model.network import DRMamba
-from drmamba.model.pretrained import fetch
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from drmamba.inference.explain import Explanation
 
 Source = str | Path | Image.Image | NDArray[Any] | Rows
@@ -114,7 +112,7 @@ class Binarizer:
 
     def __init__(
         self,
-        network: nn.Module,
+        network: nn.Module | Runtime,
         *,
         config: InferenceConfig | None = None,
         engine: EngineConfig | None = None,
@@ -137,8 +135,12 @@ class Binarizer:
         engine: EngineConfig | None = None,
         explain: bool = False,
     ) -> Binarizer:
-        """A Binarizer for a preset's name, a model file, or a Hub id such as `owner/name`."""
-        network, provenance, sha256 = load_model(model)
+        """A Binarizer for a preset's name, a model file, or a Hub id.
+
+        A file is one that training wrote, or an exported `.onnx`, which runs without torch. A Hub id is
+        `owner/name`, or `owner/name@revision` with a branch, a tag or a commit's sha.
+        """
+        network, provenance, sha256 = load_model(model, engine)
         if not provenance.trained:
             warnings.warn(UNTRAINED.format(str(model)), UntrainedWarning, stacklevel=2)
         return cls(
@@ -248,26 +250,6 @@ class Binarizer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def load_model(model: str | Path) -> tuple[nn.Module, Provenance, str]:
-    """The network behind a preset's name, a file or a Hub id, where it comes from, and its hash.
-
-    A preset without weights in the package is built untrained, always with the same random numbers.
-    """
-    name = str(model)
-    path = checkpoint.embedded(name) if name in PRESETS else Path(model)
-    if path is None:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
-            return DRMamba(preset(name)), Provenance(preset=name, trained=False), f"untrained-{name}"
-    if not path.is_file() and re.fullmatch(r"[\w.-]+/[\w.-]+", name) and path.suffix != ".safetensors":
-        path = fetch(name, "model.safetensors")
-    if not path.is_file():
-        known = ", ".join(PRESETS)
-        raise CheckpointError(f"there is no model {name!r}: give a file, a Hub id, or one of {known}")
-    network, provenance = checkpoint.load(path)
-    return network, provenance, checkpoint.sha256(path)
 
 
 def to_grey(probability: Probability) -> NDArray[np.uint8]:

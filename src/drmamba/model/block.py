@@ -60,12 +60,7 @@ class DualRouteBlock(nn.Module):
     ) -> tuple[Tensor, Maps | None]:
         """U_2 (B, C, h, w) to the same shape, and the maps if asked for. `suppress` scales beta."""
         height, width = u.shape[-2:]
-        tokens = u.permute(0, 2, 3, 1)  # (B, h, w, C), a view where memory is channels-last
-        z = self.project(self.norm(tokens)).permute(0, 3, 1, 2)
-        z = F.silu(self.local(z)).permute(0, 2, 3, 1).flatten(1, 2)  # Eq. (5): (B, T, d)
-        gates = self.gates(z).float().chunk(4 if self.has_beta else 3, -1)  # Eq. (6)
-        s, g, delta = gates[0].sigmoid(), gates[1].sigmoid(), F.softplus(gates[2])
-        beta = (gates[3].sigmoid() if self.has_beta else torch.full_like(s, FIXED_BETA)) * suppress
+        s, g, delta, beta = (x.flatten(1, 2) for x in self.gated(u, suppress))  # each (B, T, d)
         orders = scan_orders(self.config.directions, height, width)
         O_DR, D, B = self._routes(s, g, delta, beta, orders, maps)
         out = self._output(u, O_DR)
@@ -74,10 +69,24 @@ class DualRouteBlock(nn.Module):
         grid = (_as_map(x, height, width) for x in (D, B, beta))
         return out, Maps(*grid)
 
+    def gated(self, u: Tensor, suppress: float | Tensor = 1.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """s, g, delta and beta of Eqs. (5), (6), each (B, h, w, d)."""
+        tokens = u.permute(0, 2, 3, 1)  # (B, h, w, C), a view where memory is channels-last
+        z = self.project(self.norm(tokens)).permute(0, 3, 1, 2)
+        z = F.silu(self.local(z)).permute(0, 2, 3, 1)  # Eq. (5)
+        gates = self.gates(z).float().chunk(4 if self.has_beta else 3, -1)  # Eq. (6)
+        s, g, delta = gates[0].sigmoid(), gates[1].sigmoid(), F.softplus(gates[2])
+        beta = (gates[3].sigmoid() if self.has_beta else torch.full_like(s, FIXED_BETA)) * suppress
+        return s, g, delta, beta
+
     def fuse(self, u: Tensor, maps: Maps, suppress: float | Tensor = 1.0) -> Tensor:
         """The block's output from maps that `forward` gave at suppress = 1: what another knob would give."""
         D, B, beta = (x.flatten(2).transpose(1, 2) for x in maps)
-        return self._output(u, self._fused(D, B, beta * suppress))
+        return self.joined(u, D, B, beta * suppress)
+
+    def joined(self, u: Tensor, D: Tensor, B: Tensor, beta: Tensor) -> Tensor:
+        """The block's output from both routes, summed over the orders, and the gate: tokens in row order."""
+        return self._output(u, self._fused(D, B, beta))
 
     def _output(self, u: Tensor, O_DR: Tensor) -> Tensor:
         batch, _, height, width = u.shape

@@ -11,7 +11,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from drmamba.errors import CheckpointError, MissingExtra
+from drmamba.errors import CheckpointError
+from drmamba.model.hub import WEIGHTS, fetch
 from drmamba.model.network import DRMamba
 
 HUB = {
@@ -47,26 +48,11 @@ def load_encoder_weights(network: DRMamba, source: str) -> str:
             raise CheckpointError(
                 f"no ImageNet weights of {name} are known on the Hub; there are {', '.join(HUB)}"
             )
-        tensors, origin = _from_file(fetch(HUB[name], "model.safetensors")), HUB[name]
+        tensors, origin = _from_file(fetch(HUB[name], WEIGHTS)), HUB[name]
     else:
         tensors, origin = _from_file(Path(source)), source
     _fit(network.encoder, tensors, origin)
     return origin
-
-
-def fetch(repository: str, filename: str, revision: str | None = None) -> Path:
-    """A file of a Hub repository, from the local cache or the network."""
-    try:
-        import huggingface_hub
-    except ImportError as error:
-        raise MissingExtra("huggingface_hub", "hub") from error
-    try:
-        return Path(huggingface_hub.hf_hub_download(repository, filename, revision=revision))
-    except Exception as error:  # the library raises a dozen kinds, network and cache alike; the cause is kept
-        raise CheckpointError(
-            f"cannot get {filename} of {repository!r} from the Hub ({type(error).__name__}); "
-            "download it elsewhere and give its path instead"
-        ) from error
 
 
 def _from_file(path: Path) -> dict[str, Tensor]:

@@ -1,0 +1,100 @@
+"""Models by name: a preset, a file, or a Hub id; of torch, or an exported one that needs no torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from drmamba import checkpoint
+from drmamba.checkpoint import Provenance
+from drmamba.config import PRESETS, EngineConfig, preset
+from drmamba.errors import CheckpointError, ConfigError
+from drmamba.inference.runtime import Runtime, usable_cores
+
+if TYPE_CHECKING:
+    from torch import nn
+
+EXPORTED = ".onnx"
+
+
+def load_model(
+    model: str | Path, engine: EngineConfig | None = None
+) -> tuple[nn.Module | Runtime, Provenance, str]:
+    """The network behind a name, where it comes from, and the hash of its file.
+
+    A preset without weights in the package is built untrained, always with the same random numbers.
+    """
+    engine = engine or EngineConfig()
+    path = find_model(model, engine)
+    if path is None:
+        if engine.runtime not in ("auto", "torch"):
+            raise ConfigError(_not_exported(str(model), engine))
+        return _untrained(str(model)), Provenance(preset=str(model), trained=False), f"untrained-{model}"
+    if path.suffix == EXPORTED:
+        if engine.runtime == "torch":
+            raise ConfigError(f"{path} is an exported model; it runs with --runtime onnx or openvino")
+        return (*_exported(path, engine), checkpoint.sha256(path))
+    if engine.runtime not in ("auto", "torch"):
+        raise ConfigError(_not_exported(str(model), engine))
+    try:
+        network, provenance = checkpoint.load(path)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise CheckpointError(
+            f"{path} needs torch, which is not installed: pip install torch, or use an exported .onnx model"
+        ) from error
+    return network, provenance, checkpoint.sha256(path)
+
+
+def find_model(model: str | Path, engine: EngineConfig | None = None) -> Path | None:
+    """The file behind a name, fetched from the Hub if it is an id; None for a preset without weights."""
+    name = str(model)
+    if name in PRESETS:
+        return checkpoint.embedded(name)
+    path = Path(model)
+    if path.is_file():
+        return path
+    from drmamba.model import hub
+
+    exported = engine is not None and engine.runtime in ("onnx", "openvino")
+    if (found := hub.parse_id(name)) is not None:
+        return hub.fetch(found[0], f"model{EXPORTED}" if exported else hub.WEIGHTS, found[1])
+    known = ", ".join(PRESETS)
+    raise CheckpointError(f"there is no model {name!r}: give a file, a Hub id, or one of {known}")
+
+
+def cpu_lanes(model: str | Path, engine: EngineConfig) -> int:
+    """As many lanes as there are cores for this model; 0 where it runs on GPUs."""
+    if engine.runtime in ("onnx", "openvino") or (engine.runtime == "auto" and str(model).endswith(EXPORTED)):
+        return usable_cores()
+    import torch
+
+    on_cpu = engine.device == "cpu" or not torch.cuda.is_available()
+    return torch.get_num_threads() if on_cpu else 0
+
+
+def _untrained(name: str) -> nn.Module:
+    import torch
+
+    from drmamba.model.network import DRMamba
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return DRMamba(preset(name))
+
+
+def _exported(path: Path, engine: EngineConfig) -> tuple[Runtime, Provenance]:
+    if engine.runtime == "openvino":
+        from drmamba.inference.openvino_runtime import OpenVinoRuntime
+
+        return OpenVinoRuntime(path, engine), Provenance()
+    from drmamba.inference.onnx_runtime import OnnxRuntime
+
+    runtime = OnnxRuntime(path, engine)
+    return runtime, runtime.provenance
+
+
+def _not_exported(name: str, engine: EngineConfig) -> str:
+    write = f"drmamba export --format onnx -o model{EXPORTED} --model {name}"
+    return f"--runtime {engine.runtime} runs exported models; write one with `{write}` and give it as --model"

@@ -1,0 +1,68 @@
+"""An exported model on ONNX Runtime behind the lanes' door: no torch is imported.
+
+All lanes share one session. Each window runs alone on its lane's own thread, so results do not depend on how many
+lanes there are.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drmamba.checkpoint import parse_header
+from drmamba.config import EngineConfig
+from drmamba.errors import BackendError, CheckpointError, MissingExtra
+from drmamba.inference.runtime import Runtime, Windows, usable_cores
+
+SETTINGS = {
+    "session.set_denormal_as_zero": "1",
+    "session.intra_op.allow_spinning": "0",
+    "session.inter_op.allow_spinning": "0",
+}
+
+
+class OnnxRuntime(Runtime):
+    """A session on the CPU."""
+
+    def __init__(self, model: Path | bytes, config: EngineConfig) -> None:
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise MissingExtra("onnxruntime", "onnx") from error
+        if config.device not in ("auto", "cpu"):
+            raise BackendError(
+                f"exported models run on the CPU, not on {config.device!r}; leave --device out, or give the "
+                ".safetensors model that this one was made from"
+            )
+        path = Path("model.onnx") if isinstance(model, bytes) else model
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3  # errors; they also come as exceptions
+        for name, value in SETTINGS.items():
+            options.add_session_config_entry(name, value)
+        try:
+            source = model if isinstance(model, bytes) else str(model)
+            self._session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # a class of its own for every way a file can be wrong; the cause is kept
+            raise CheckpointError(f"{path} is not an ONNX model that runs here: {_first(error)}") from error
+        self.model, self.provenance = parse_header(self._session.get_modelmeta().custom_metadata_map, path)
+        self.count = config.workers or usable_cores()
+        self.devices = [f"cpu (ONNX Runtime {onnxruntime.__version__})"]
+
+    def enter(self) -> OnnxRuntime:
+        """A session may be run by any number of threads."""
+        return self
+
+    def run(self, lane: Any, windows: Windows, suppress: float) -> NDArray[np.float32]:  # noqa: ARG002
+        """Probabilities of the windows."""
+        found: NDArray[np.float32] = self._session.run(
+            None, {"page": windows, "suppress": np.array(suppress, np.float32)}
+        )[0]
+        return found
+
+
+def _first(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

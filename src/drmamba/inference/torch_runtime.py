@@ -1,0 +1,69 @@
+"""A torch network behind the lanes' door: one thread a lane on the CPU, or one lane a GPU."""
+
+from __future__ import annotations
+
+import copy
+import queue
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from drmamba.config import EngineConfig
+from drmamba.errors import BackendError
+from drmamba.inference.runtime import Runtime, Windows
+from drmamba.model.fuse import fused
+from drmamba.model.network import DRMamba
+
+
+class TorchRuntime(Runtime):
+    """A copy of the network for every GPU, or one that all CPU lanes share."""
+
+    def __init__(self, network: nn.Module, config: EngineConfig) -> None:
+        self.devices = _devices(config.device)
+        on_cpu = self.devices[0].type == "cpu"
+        self.count = (config.workers or torch.get_num_threads()) if on_cpu else len(self.devices)
+        self.batch = 1 if on_cpu else config.batch
+        # Batch norms folded, channels-last, a copy: the caller may go on training the network it gave.
+        network = fused(network) if isinstance(network, DRMamba) else network.eval().requires_grad_(False)
+        self._networks: queue.SimpleQueue[nn.Module] = queue.SimpleQueue()
+        for number in range(self.count):
+            device = self.devices[number % len(self.devices)]
+            self._networks.put(network if on_cpu else copy.deepcopy(network).to(device))
+        self._threads = torch.get_num_threads()
+
+    def enter(self) -> nn.Module:
+        """The network of this lane, for its one thread."""
+        torch.set_num_threads(1)
+        torch.get_num_threads()  # binds the number to this thread; else the first operation takes the program's
+        torch.set_flush_denormal(True)  # this thread only: numbers near zero cost a hundred times others
+        return self._networks.get()
+
+    def entered(self) -> None:
+        """A lane's one thread is its own affair, not the program's."""
+        torch.set_num_threads(self._threads)
+
+    @torch.inference_mode()
+    def run(self, lane: nn.Module, windows: Windows, suppress: float) -> NDArray[np.float32]:
+        """Probabilities by the lane's own network."""
+        device = next(lane.parameters()).device
+        # (n, h, w, 3) seen as (n, 3, h, w) is channels-last without moving a byte.
+        image = torch.from_numpy(windows).to(device).permute(0, 3, 1, 2).float() / 255
+        found: NDArray[np.float32] = lane(image, suppress=suppress).logits.float().sigmoid().cpu().numpy()
+        return found
+
+
+def _devices(name: str) -> list[torch.device]:
+    """The devices behind a name; `auto` and `cuda` mean every GPU there is."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and torch.cuda.is_available():
+        return [torch.device("cuda", i) for i in range(torch.cuda.device_count())]
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise BackendError(f"the device {name!r} cannot be used here ({reason}); try --device cpu") from error
+    return [device]
