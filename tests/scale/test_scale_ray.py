@@ -12,7 +12,7 @@ import torch
 from drmamba import checkpoint
 from drmamba.config import BlockConfig, DetailConfig, EngineConfig, ModelConfig, ScaleConfig
 from drmamba.errors import ClusterError, ConfigError, MissingExtra
-from drmamba.inference.batch import Batch, BatchOptions
+from drmamba.inference.batch import Batch
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.jobs import plan
 from drmamba.model.network import DRMamba
@@ -45,7 +45,17 @@ def cluster(ray):
 
     made = Cluster(
         initialize_head=True,
-        head_node_args={"num_cpus": 0, "include_dashboard": False, "object_store_memory": 100_000_000},
+        head_node_args={
+            "num_cpus": 0,
+            "include_dashboard": False,
+            "object_store_memory": 100_000_000,
+            "_system_config": {  # a lost node is noticed at once
+                "health_check_initial_delay_ms": 0,
+                "health_check_period_ms": 500,
+                "health_check_timeout_ms": 3000,
+                "health_check_failure_threshold": 3,
+            },
+        },
     )
     node = {"num_cpus": 1, "memory": 2 * MEMORY, "object_store_memory": 100_000_000}
     made.nodes_of_ours = [made.add_node(**node) for _ in range(2)]
@@ -170,24 +180,6 @@ def test_a_lost_node_loses_nothing(cluster, model, pages, tmp_path):
     cluster.one_more()
     assert sorted(map(comparable, records)) == want
     assert tree(tmp_path / "out") == tree(root / "local")
-
-
-@pytest.mark.usefixtures("cluster")
-def test_stores(model, pages, tmp_path):
-    """A URI goes through pyarrow's file systems: files come, are done, and go back whole."""
-    from drmamba.scale.stores import plan_stores
-
-    root, want = pages
-    jobs, stores = plan_stores((root / "in").as_uri(), (tmp_path / "out").as_uri())
-    with ray_batch(model, stores=stores, options=BatchOptions(soft=False)) as batch:
-        records = list(batch.run(jobs))
-        again = list(batch.run(jobs))
-    uri = f"{(root / 'in').as_uri()}/"
-    local = [replace(r, input=str(root / "in" / r.input.removeprefix(uri))) for r in records]
-    assert all(r.input.startswith(uri) for r in records)
-    assert sorted(map(comparable, local)) == want
-    assert tree(tmp_path / "out") == tree(root / "local")
-    assert sorted(r.status for r in again) == ["failed"] + ["skipped"] * 10
 
 
 @pytest.mark.usefixtures("cluster")

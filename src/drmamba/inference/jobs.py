@@ -88,6 +88,7 @@ def plan(
         return _single(paths, out)
     real = _Real()
     jobs = name_outputs(_found(paths, out, real), out, format, ", ".join(map(str, paths)), shard, real.key)
+    refuse_overwriting(jobs, real.key, real.key)
     for job in jobs:
         _refuse_same_file(job)
     return jobs
@@ -116,7 +117,7 @@ def name_outputs(
         if taken[key(output)] > 1:  # page.jpg and page.tif: both keep their ending
             output = _output(source, relative, out, format, full=True)
         jobs.append(Job(source, output))
-    _refuse_collisions(jobs, key)
+    _refuse_doubles(jobs, key)
     return jobs
 
 
@@ -126,7 +127,7 @@ def _single(paths: list[Path], out: Path) -> list[Job]:
     if not paths[0].is_file():
         raise InputError(f"there is no file {paths[0]}")
     job = Job(paths[0], out)
-    _refuse_collisions([job], _Real().key)
+    refuse_overwriting([job], _Real().key, _Real().key)
     _refuse_same_file(job)
     return [job]
 
@@ -197,13 +198,18 @@ def _output(source: Path, relative: Path, out: Path | None, format: Format, *, f
     return out / relative.with_name(name + ending)
 
 
-def _refuse_collisions(jobs: list[Job], key: Callable[[Path], str]) -> None:
-    sources = {key(job.source) for job in jobs}
+def refuse_overwriting(jobs: list[Job], source: Callable[[Path], str], output: Callable[[Path], str]) -> None:
+    """Raise if a result would be written over a source; two functions name places so that equals are one file."""
+    sources = {source(job.source) for job in jobs}
+    for job in jobs:
+        if output(job.output) in sources:
+            raise InputError(f"{job.output} would overwrite a source; give another folder with -o")
+
+
+def _refuse_doubles(jobs: list[Job], key: Callable[[Path], str]) -> None:
     outputs: set[str] = set()
     for job in jobs:
         output = key(job.output)
-        if output in sources:
-            raise InputError(f"{job.output} would overwrite a source; give another folder with -o")
         if output in outputs:
             raise InputError(f"two sources would be written to {job.output}; binarize them in two runs")
         outputs.add(output)

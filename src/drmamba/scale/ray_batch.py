@@ -22,7 +22,7 @@ from typing import Any, Self
 from drmamba.config import EngineConfig, InferenceConfig, ScaleConfig
 from drmamba.errors import ClusterError, MissingExtra
 from drmamba.inference.batch import BatchOptions, page_memory, tidy
-from drmamba.inference.binarizer import load_model
+from drmamba.inference.binarizer import Binarizer, UntrainedWarning
 from drmamba.inference.jobs import Job
 from drmamba.inference.records import PageRecord
 from drmamba.scale.stores import Store
@@ -64,8 +64,8 @@ class RayNotebook:
         return int(_ray().get(self.actor.begin_alone.remote(file)))
 
     def finish(self, file: int, records: str) -> None:
-        """A file is done: its records, as JSON. Nobody waits."""
-        self.actor.finish.remote(file, records)
+        """A file is done: its records, as JSON. Waits, so that they are safe when the next file is begun."""
+        _ray().get(self.actor.finish.remote(file, records))
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,11 @@ class RayBatch:
         )
         page_memory(1, config, engine.max_memory)  # too little is told here, not by every worker
         _ray()  # if it is missing, that is told first
-        _, self.provenance, sha256 = load_model(model)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UntrainedWarning)  # whoever asks sees it in the provenance
+            one = replace(engine, workers=1, device="cpu")
+            with Binarizer.from_pretrained(model, config=config, engine=one) as made:
+                self.provenance, sha256 = made.provenance, made.sha256
         self._tries: Any = None
         self.ray, self._ours = _connect(self.scale.address)
         try:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from drmamba.errors import ImageError, InputError, MissingExtra
 from drmamba.images.atomic import PARTIAL
-from drmamba.inference.jobs import Format, Job, Shard, is_source, name_outputs
+from drmamba.inference.jobs import Format, Job, Shard, is_source, name_outputs, refuse_overwriting
 
 # Where an object appears when its upload has ended, and not before. Elsewhere a file is uploaded under
 # another name and then renamed.
@@ -106,11 +106,11 @@ def plan_stores(
         for name in store.walk()
         if not (below != f"{target.shown}/" and name.startswith(below))
     ]
-    return name_outputs(found, Path(), format, store.shown, shard, _place), (store.uri, target.uri)
-
-
-def _place(path: Path) -> str:
-    return path.as_posix()  # case counts in stores
+    jobs = name_outputs(found, Path(), format, store.shown, shard, Path.as_posix)  # case counts in stores
+    refuse_overwriting(
+        jobs, lambda path: store.name(path.as_posix()), lambda path: target.name(path.as_posix())
+    )
+    return jobs, (store.uri, target.uri)
 
 
 def _filesystem(uri: str) -> tuple[Any, str]:
