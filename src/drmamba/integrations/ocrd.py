@@ -1,0 +1,134 @@
+"""OCR-D processor `ocrd-drmamba-binarize`: binarized pages, regions or lines as AlternativeImage.
+
+ocrd-drmamba-binarize -I OCR-D-IMG -O OCR-D-BIN -P operation_level page
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from PIL import Image
+
+from drmamba.config import PRESETS, EngineConfig, InferenceConfig
+from drmamba.errors import MissingExtra
+from drmamba.images import as_rows
+from drmamba.inference.binarizer import Binarizer
+from drmamba.inference.quality import FLAGS
+
+try:
+    from ocrd import OcrdPageResult, OcrdPageResultImage, Processor
+    from ocrd.decorators import ocrd_cli_options, ocrd_cli_wrap_processor
+    from ocrd.processor.base import ResourceNotFoundError
+    from ocrd_models.ocrd_page import AlternativeImageType, OcrdPage
+except ModuleNotFoundError as error:
+    if error.name != "ocrd":
+        raise  # it is there, but broken
+    raise MissingExtra("ocrd", "ocrd") from error
+
+EXECUTABLE = "ocrd-drmamba-binarize"
+FEATURE = "binarized"
+ORIENTATION = 274  # EXIF
+
+
+class DRMambaBinarize(Processor):  # type: ignore[misc]
+    """Binarize the images of a workspace; coordinates stay what they are."""
+
+    # Every page runs on all cores already, and the threads that do so would not survive a fork.
+    max_workers = 1
+    binarizer: Binarizer | None = None
+
+    @property
+    def metadata_filename(self) -> str:
+        """Where the tool's description is, seen from the package."""
+        return "integrations/ocrd-tool.json"
+
+    @property
+    def executable(self) -> str:
+        """The tool's name, whoever runs it."""
+        return EXECUTABLE
+
+    def setup(self) -> None:
+        """Load the model: what is wrong with it is said before any page is."""
+        given = self.parameter
+        self.settings = InferenceConfig(
+            threshold=given["threshold"],
+            suppress=given["suppress"],
+            scale=given["scale"] or "auto",
+            margins=given["operation_level"] == "page",  # parts of a page have none
+        )
+        engine = EngineConfig(device=given["device"], workers=int(given["workers"]))
+        self.binarizer = Binarizer.from_pretrained(
+            self._model(given["model"]), config=self.settings, engine=engine
+        )
+
+    def shutdown(self) -> None:
+        """Free the model's threads."""
+        if self.binarizer is not None:
+            self.binarizer.close()
+            self.binarizer = None
+
+    def process_page_pcgts(self, *input_pcgts: OcrdPage | None, page_id: str | None = None) -> OcrdPageResult:
+        """Binarize one page's image or those of its segments, as the level says.
+
+        Each result is a new AlternativeImage with all features of its source and `binarized`. The source is the
+        best image that is not binarized yet: cropped and deskewed ones, whose features are kept, come first.
+        """
+        (pcgts,) = input_pcgts
+        page = pcgts.get_Page()
+        result = OcrdPageResult(pcgts)
+        level = self.parameter["operation_level"]
+        image, coords, _ = self.workspace.image_from_page(page, page_id, feature_filter=FEATURE)
+        if level == "page":
+            result.images.append(self._binarized(page, page_id, image, coords, "IMG-BIN"))
+            return result
+        regions = page.get_AllRegions(classes=["Text"])
+        if not regions:
+            self.logger.warning("page %s has no text regions; segment it before, or binarize pages", page_id)
+        for region in regions:
+            part = self.workspace.image_from_segment(region, image, coords, feature_filter=FEATURE)
+            segments = [(region, *part)]
+            if level == "line":
+                segments = [
+                    (line, *self.workspace.image_from_segment(line, *part, feature_filter=FEATURE))
+                    for line in region.get_TextLine()
+                ]
+            for segment, picture, place in segments:
+                found = self._binarized(segment, page_id, picture, place, f"{segment.id}.IMG-BIN")
+                result.images.append(found)
+        return result
+
+    def _binarized(
+        self, owner: Any, page_id: str | None, image: Image.Image, coords: dict[str, Any], suffix: str
+    ) -> OcrdPageResultImage:
+        """Binarize an image of a page or segment, and annotate it there."""
+        assert self.binarizer is not None
+        image.getexif().pop(ORIENTATION, None)  # PAGE counts pixels as they are stored
+        page = self.binarizer.binarize(as_rows(image), self.settings, keep="ink")
+        flags = "; ".join(FLAGS[flag] for flag in page.quality.flags)
+        if flags:
+            self.logger.warning("%s %s: %s", page_id, suffix, flags)
+        picture = page.bitmap.image()
+        if "dpi" in image.info:
+            picture.info["dpi"] = image.info["dpi"]
+        features = ",".join(feature for feature in (coords["features"], FEATURE) if feature)
+        alternative = AlternativeImageType(comments=features)
+        owner.add_AlternativeImage(alternative)
+        return OcrdPageResultImage(picture, suffix, alternative)
+
+    def _model(self, name: str) -> str | Path:
+        """A file among OCR-D's resources or anywhere else; other names mean what they mean everywhere."""
+        if name in PRESETS:
+            return name
+        try:
+            return Path(self.resolve_resource(name)).resolve()  # the processor will change its folder
+        except ResourceNotFoundError:
+            return name
+
+
+@click.command()
+@ocrd_cli_options
+def command(*args: Any, **kwargs: Any) -> Any:
+    """What `ocrd-drmamba-binarize` runs."""
+    return ocrd_cli_wrap_processor(DRMambaBinarize, *args, **kwargs)

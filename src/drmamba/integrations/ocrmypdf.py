@@ -1,0 +1,199 @@
+"""OCRmyPDF plugin: tesseract reads the binarized page; with `--drmamba-keep` the PDF shows it, too.
+
+    ocrmypdf --plugin drmamba.integrations.ocrmypdf scan.pdf out.pdf
+
+Pages run in OCRmyPDF's own threads or processes. Threads share one model with as many lanes as there are `--jobs`;
+a process has a model of its own with one lane. Either way no more than `--jobs` windows are under way at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import warnings
+from argparse import ArgumentParser
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from drmamba.config import EngineConfig, InferenceConfig
+from drmamba.errors import DRMambaError, MissingExtra
+
+if TYPE_CHECKING:
+    from ocrmypdf import OcrOptions, PageContext
+    from ocrmypdf.pdfinfo import PdfInfo
+    from PIL import Image
+
+    from drmamba.inference.binarizer import Binarizer, Page
+
+try:
+    from ocrmypdf import BadArgsError, ExitCodeException, hookimpl
+except ModuleNotFoundError as error:
+    if error.name != "ocrmypdf":
+        raise  # it is there, but broken
+    raise MissingExtra("ocrmypdf", "ocrmypdf") from error
+
+DEFAULT, ENGINE, MODEL = InferenceConfig(), EngineConfig(), "lite"
+DOUBTFUL = ("uncertain", "dense", "blank")  # flags of pages that someone should look at
+
+log = logging.getLogger(__name__)
+_loading = threading.Lock()
+_binarizers: dict[tuple[int, str, str, int], Binarizer] = {}  # threads do not survive a fork: by process
+
+
+@hookimpl
+def add_options(parser: ArgumentParser) -> None:
+    """`--drmamba-*`; in Python, keyword arguments `drmamba_*` of `ocrmypdf.ocr`."""
+    group = parser.add_argument_group(
+        "drmamba", "Binarize pages with the DR-Mamba network before they are read"
+    )
+    group.add_argument(
+        "--drmamba-keep",
+        action="store_true",
+        help="The PDF shows the black-and-white pages, in place of the scans (pages that have text already, "
+        "or no picture, stay as they are unless --force-ocr is given)",
+    )
+    group.add_argument(
+        "--drmamba-model", default=MODEL, help="A preset's name, a file or a Hub id (default: %(default)s)"
+    )
+    group.add_argument(
+        "--drmamba-threshold",
+        type=float,
+        default=DEFAULT.threshold,
+        help="Of the probability, above which is ink (default: %(default)s)",
+    )
+    group.add_argument(
+        "--drmamba-suppress",
+        type=float,
+        default=DEFAULT.suppress,
+        help="Strength of the background's suppression: 0 none, above 1 stronger (default: %(default)s)",
+    )
+    group.add_argument(
+        "--drmamba-scale",
+        type=_scale,
+        default=DEFAULT.scale,
+        help="Of the page as the network sees it: auto or a number (default: %(default)s)",
+    )
+    group.add_argument(
+        "--drmamba-device", default=ENGINE.device, help="auto, cpu, cuda, cuda:1, ... (default: %(default)s)"
+    )
+
+
+def _scale(text: str) -> str | float:
+    return text if text == "auto" else float(text)
+
+
+@hookimpl
+def check_options(options: OcrOptions) -> None:
+    """Refuse wrong values before any page is opened."""
+    try:
+        _config(options)
+    except DRMambaError as error:
+        raise BadArgsError(str(error)) from error
+    if _option(options, "keep", False) and options.redo_ocr:
+        raise BadArgsError(
+            "--drmamba-keep replaces the pages that --redo-ocr must leave alone; give one of them"
+        )
+
+
+@hookimpl
+def validate(pdfinfo: PdfInfo, options: OcrOptions) -> None:
+    """Ask OCRmyPDF for whole page pictures, which it makes only in its force mode, of scanned pages alone."""
+    if not _option(options, "keep", False) or not options.lossless_reconstruction:
+        return
+    asked = [page for page in pdfinfo if page and (not options.pages or page.pageno in options.pages)]
+    if not options.skip_text and any(page.has_text for page in asked):
+        return  # OCRmyPDF stops there itself, and says which options there are
+    scans = {page.pageno for page in asked if page.images and not page.has_text}
+    if scans:
+        options.pages = scans
+        options.mode = "force"
+
+
+@hookimpl(wrapper=True)
+def filter_ocr_image(
+    page: PageContext, image: Image.Image
+) -> Generator[None, Image.Image | None, Image.Image]:
+    """What tesseract reads, after other plugins had their turn."""
+    filtered = yield
+    filtered = image if filtered is None else filtered
+    if filtered.mode == "1":
+        return filtered
+    result = _binarized(page.options, filtered)
+    if _option(page.options, "keep", False) and filtered is image and _read_as_shown(page.options):
+        result.save(_kept(page))
+    picture = result.bitmap.image()
+    picture.info["dpi"] = filtered.info["dpi"]  # where the text layer goes depends on it
+    return picture
+
+
+@hookimpl
+def filter_page_image(page: PageContext, image_filename: Path) -> Path | None:
+    """The picture that the PDF shows."""
+    from PIL import Image
+
+    if not _option(page.options, "keep", False):
+        return None
+    kept = _kept(page)
+    if not kept.exists():  # tesseract read nothing, or something else
+        with Image.open(image_filename) as image:
+            if image.mode == "1":
+                return None
+            _binarized(page.options, image).save(kept)
+    return kept
+
+
+def _kept(page: PageContext) -> Path:
+    return Path(page.get_path("drmamba.png"))
+
+
+def _read_as_shown(options: OcrOptions) -> bool:
+    """Whether the picture that is read is the one that is shown, so that one result serves both."""
+    return not (
+        options.clean or options.clean_final or options.remove_vectors or options.max_ocr_image_mpixels
+    )
+
+
+def _option(options: OcrOptions, name: str, default: Any) -> Any:
+    return getattr(
+        options, f"drmamba_{name}", default
+    )  # a program that calls ocrmypdf may leave any of them out
+
+
+def _config(options: OcrOptions) -> InferenceConfig:
+    names = ("threshold", "suppress", "scale")
+    return InferenceConfig.from_dict({name: _option(options, name, getattr(DEFAULT, name)) for name in names})
+
+
+def _binarized(options: OcrOptions, image: Image.Image) -> Page:
+    """One page, and a word in the log if it is doubtful."""
+    from drmamba.images import as_rows
+    from drmamba.inference.quality import FLAGS
+
+    try:
+        result = _binarizer(options).binarize(as_rows(image), _config(options), keep="ink")
+    except DRMambaError as error:
+        raise ExitCodeException(f"drmamba: {error}") from error
+    doubts = "; ".join(FLAGS[flag] for flag in result.quality.flags if flag in DOUBTFUL)
+    if doubts:
+        log.warning("look at this page: %s", doubts)
+    return result
+
+
+def _binarizer(options: OcrOptions) -> Binarizer:
+    """This process's model, loaded when its first page comes."""
+    from drmamba.inference.binarizer import UNTRAINED, Binarizer, UntrainedWarning
+
+    model, device = _option(options, "model", MODEL), _option(options, "device", ENGINE.device)
+    lanes = (options.jobs or 0) if options.use_threads else 1
+    key = (os.getpid(), model, device, lanes)
+    with _loading:
+        if key not in _binarizers:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UntrainedWarning)  # said below, as this program says things
+                loaded = Binarizer.from_pretrained(model, engine=EngineConfig(device=device, workers=lanes))
+            if not loaded.provenance.trained:
+                log.warning(UNTRAINED.format(model))
+            _binarizers[key] = loaded
+        return _binarizers[key]

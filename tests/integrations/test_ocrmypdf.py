@@ -1,0 +1,172 @@
+"""The OCRmyPDF plugin, run for real: tesseract reads, ghostscript writes."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pikepdf
+import pypdfium2
+import pytest
+from PIL import Image
+
+from drmamba import checkpoint
+
+ocrmypdf = pytest.importorskip("ocrmypdf", reason='no OCRmyPDF here: pip install "drmamba[ocrmypdf]"')
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tests" / "inference"))
+from stand_in import binarizer  # noqa: E402
+
+from drmamba.integrations import ocrmypdf as plugin  # noqa: E402
+
+PLUGIN = "drmamba.integrations.ocrmypdf"
+NAMES = ("tesseract", "gs")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # of OCRmyPDF and what it stands on
+    pytest.mark.skipif(not all(map(shutil.which, NAMES)), reason="needs tesseract and ghostscript"),
+]
+
+specification = importlib.util.spec_from_file_location("ocr_benchmark", ROOT / "benchmarks" / "ocr.py")
+ocr = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(ocr)  # its pages of known text, and its count of errors
+
+
+def degraded(number, strength, lines=2):
+    """A page as the benchmark makes them, and its text."""
+    rng = np.random.default_rng(number)
+    text = ocr.make_text(rng, lines=lines, width=40)
+    verso = ocr.render(ocr.make_text(rng, lines=lines, width=40), 40)
+    return ocr.degrade(ocr.render(text, 40), verso, rng, strength)[:, :1300], " ".join(text)
+
+
+def as_pdf(path, *pages, dpi=300):
+    first, *others = [Image.fromarray(page) for page in pages]
+    first.save(path, save_all=True, append_images=others, resolution=dpi)
+    return path
+
+
+def sizes(path):
+    with pikepdf.open(path) as pdf:
+        assert pdf.check_pdf_syntax() == []  # what `qpdf --check` says
+        return [[round(float(side), 1) for side in page.mediabox] for page in pdf.pages]
+
+
+def pictures(path):
+    """(width, height, bits) of every picture in the file."""
+    with pikepdf.open(path) as pdf:
+        found = [image for page in pdf.pages for image in page.get_images().values()]
+        return [(int(i.Width), int(i.Height), int(i.get("/BitsPerComponent", 1))) for i in found]
+
+
+@pytest.fixture
+def dark(monkeypatch):
+    """A model that takes what is dark for ink; the list counts how often it was loaded, with how many lanes."""
+    loaded = []
+
+    def from_pretrained(model, engine):
+        loaded.append((model, engine.workers))
+        return binarizer(workers=engine.workers or 1)
+
+    monkeypatch.setattr("drmamba.inference.binarizer.Binarizer.from_pretrained", from_pretrained)
+    monkeypatch.setattr(plugin, "_binarizers", {})
+    return loaded
+
+
+def run(source, target, **options):
+    settings = {"plugins": [PLUGIN], "progress_bar": False, "jobs": 2, "output_type": "pdf"} | options
+    return ocrmypdf.ocr(source, target, **settings)
+
+
+def test_tesseract_reads_the_binarized_page_and_the_scan_is_kept(tmp_path, dark):
+    page, text = degraded(1, 0.0)
+    source = as_pdf(tmp_path / "scan.pdf", page, page)
+    run(source, tmp_path / "out.pdf", sidecar=tmp_path / "out.txt")
+    assert sizes(tmp_path / "out.pdf") == sizes(source)
+    assert {bits for *_, bits in pictures(tmp_path / "out.pdf")} == {8}
+    first = (tmp_path / "out.txt").read_text().split("\f")[0]
+    assert ocr.error_rate(first, text) < 0.1
+    assert dark == [("lite", 2)]  # once for both pages, as many lanes as jobs
+
+    # Where nothing is ink, nothing can be read: tesseract has seen this page and no other.
+    run(source, tmp_path / "none.pdf", sidecar=tmp_path / "none.txt", drmamba_threshold=0.999999)
+    assert ocr.error_rate((tmp_path / "none.txt").read_text().split("\f")[0], text) > 0.9
+
+
+def test_the_binarized_page_is_kept_when_asked(tmp_path, dark):  # noqa: ARG001
+    page, _ = degraded(2, 0.0)
+    source = as_pdf(tmp_path / "scan.pdf", page, dpi=200)
+    run(source, tmp_path / "out.pdf", drmamba_keep=True, optimize=0)
+    assert sizes(tmp_path / "out.pdf") == sizes(source)
+    height, width = page.shape
+    assert pictures(tmp_path / "out.pdf") == [(width, height, 1)]
+    shown = pypdfium2.PdfDocument(tmp_path / "out.pdf")[0].render(scale=200 / 72).to_pil().convert("L")
+    want = binarizer()(page).binary
+    got = np.asarray(shown)[:height, :width] < 128
+    assert (got != want[: got.shape[0], : got.shape[1]]).mean() < 0.002
+
+
+def test_pages_with_text_are_left_alone(tmp_path, dark):  # noqa: ARG001
+    page, _ = degraded(3, 0.0)
+    as_pdf(tmp_path / "scan.pdf", page)
+    run(tmp_path / "scan.pdf", tmp_path / "read.pdf")
+    with pikepdf.open(tmp_path / "read.pdf") as both, pikepdf.open(tmp_path / "scan.pdf") as scan:
+        both.pages.extend(scan.pages)
+        both.save(tmp_path / "both.pdf")
+    run(tmp_path / "both.pdf", tmp_path / "out.pdf", drmamba_keep=True, skip_text=True, optimize=0)
+    assert [bits for *_, bits in pictures(tmp_path / "out.pdf")] == [8, 1]
+    with pytest.raises(ocrmypdf.PriorOcrFoundError):
+        run(tmp_path / "both.pdf", tmp_path / "out.pdf", drmamba_keep=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"drmamba_threshold": 2.0}, "threshold"),
+        ({"drmamba_keep": True, "redo_ocr": True}, "--redo-ocr"),
+        ({"drmamba_model": "no/such/model.safetensors"}, "no/such/model.safetensors"),
+    ],
+)
+def test_what_is_wrong_is_one_line(tmp_path, options, words):
+    source = as_pdf(tmp_path / "scan.pdf", degraded(4, 0.0, lines=1)[0])
+    with pytest.raises(ocrmypdf.ExitCodeException, match=words) as caught:
+        run(source, tmp_path / "out.pdf", **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_processes_and_the_command_line(tmp_path):
+    source = as_pdf(tmp_path / "scan.pdf", *[degraded(n, 0.0, lines=1)[0][:300, :400] for n in (5, 6)])
+    command = [sys.executable, "-m", "ocrmypdf", "--plugin", PLUGIN, "--no-use-threads", "--jobs", "2"]
+    command += ["--drmamba-keep", "--drmamba-suppress", "1.2", str(source), str(tmp_path / "out.pdf")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr
+    assert sizes(tmp_path / "out.pdf") == sizes(source)
+    assert [bits for *_, bits in pictures(tmp_path / "out.pdf")] == [1, 1]
+
+
+def test_without_ocrmypdf_one_line_names_the_extra():
+    code = f"import sys; sys.modules['ocrmypdf'] = None; import {PLUGIN}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert 'pip install "drmamba[ocrmypdf]"' in done.stderr.splitlines()[-1]
+
+
+def test_text_of_degraded_scans_gets_better(tmp_path):
+    model = os.environ.get("DRMAMBA_MODEL") or checkpoint.embedded("lite")
+    if model is None:
+        pytest.skip("no trained model: none ships yet, and DRMAMBA_MODEL names none")
+    pages, texts = zip(
+        *[degraded(n, strength, lines=6) for n, strength in ((7, 0.6), (8, 0.8), (9, 1.0))], strict=True
+    )
+    source = as_pdf(tmp_path / "scan.pdf", *pages)
+    rates = {}
+    for name, options in {"scan": {"plugins": []}, "drmamba": {"drmamba_model": str(model)}}.items():
+        sidecar = tmp_path / f"{name}.txt"
+        run(source, tmp_path / f"{name}.pdf", sidecar=sidecar, **options)
+        read = sidecar.read_text().split("\f")
+        rates[name] = [ocr.error_rate(*pair) for pair in zip(read, texts, strict=False)]
+        assert sizes(tmp_path / f"{name}.pdf") == sizes(source)
+    print({name: [round(100 * rate, 2) for rate in found] for name, found in rates.items()})
+    assert np.mean(rates["drmamba"]) < np.mean(rates["scan"])
