@@ -37,7 +37,14 @@ class Handler(BaseHTTPRequestHandler):
         return {k: v[0] for k, v in parse_qs(urlsplit(self.path).query, keep_blank_values=True).items()}
 
     def body(self):
-        data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.headers.get("Transfer-Encoding") == "chunked":
+            data = b""
+            while size := int(self.rfile.readline().split(b";")[0], 16):
+                data += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+        else:
+            data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if "aws-chunked" not in self.headers.get("Content-Encoding", ""):
             return data
         whole = b""
