@@ -63,6 +63,8 @@ def upload(
 def _library() -> ModuleType:
     try:
         import huggingface_hub
+        import huggingface_hub.constants
+        import huggingface_hub.errors
     except ImportError as error:
         raise MissingExtra("huggingface_hub", "hub") from error
     return huggingface_hub
@@ -74,6 +76,8 @@ def _about() -> dict[str, str]:
 
 def _reason(hub: ModuleType, error: Exception) -> str:
     """One line that says what to do."""
+    if isinstance(error, RuntimeError) and isinstance(error.__cause__, Exception):
+        error = error.__cause__  # an upload's reason comes wrapped
     kinds = hub.errors
     status = getattr(getattr(error, "response", None), "status_code", None)
     if isinstance(error, kinds.LocalEntryNotFoundError | kinds.OfflineModeIsEnabled):
