@@ -29,7 +29,7 @@ def dark(monkeypatch):
 
     loaded = {"trained": True}
 
-    def load(_):
+    def load(*_):
         return Darkness(), Provenance(trained=loaded["trained"]), "dark"
 
     monkeypatch.setattr(module, "load_model", load)
