@@ -23,7 +23,7 @@ with warnings.catch_warnings():
     from drmamba.integrations.ocrd import EXECUTABLE, DRMambaBinarize
 
 sys.path.append(str(Path(__file__).parents[1] / "inference"))
-from stand_in import binarizer, text_page  # noqa: E402
+from stand_in import binarizer, text_page
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 TOOL = Path(drmamba.__file__).parent / "integrations" / "ocrd-tool.json"

@@ -182,7 +182,7 @@ def _binarized(options: OcrOptions, image: Image.Image) -> Page:
 
 
 def _binarizer(options: OcrOptions) -> Binarizer:
-    """This process's model, loaded when its first page comes."""
+    """The model of this process, loaded when its first page comes."""
     from drmamba.inference.binarizer import UNTRAINED, Binarizer, UntrainedWarning
 
     model, device = _option(options, "model", MODEL), _option(options, "device", ENGINE.device)
