@@ -1,17 +1,21 @@
 """The Ray engine beside the local one: the same pages, two one-core actors against two workers, in one run.
 
     python benchmarks/cluster.py                       # the examples, four times each
-    python benchmarks/cluster.py --pages FOLDER --actors 2
+    python benchmarks/cluster.py --pages FOLDER --actors 2 --rounds 3
 
-Prints JSON. `seconds` is from the first page that can be begun (model loaded) to the last that is written;
-`start_up` is what comes before: imports and the model here, and on Ray also the cluster and its actors. The local
-engine runs before and after Ray, and the mean counts. Outputs are compared byte by byte.
+Prints JSON. Both engines run in turn, `rounds` times; what is compared is the best round of each, since whatever
+else the machine does can only slow one down. `seconds` is from the first moment at which a page can be begun (model
+loaded) to the last page written; `start_up` is what comes before: imports and the model here, and on Ray also its
+processes, in the first round the whole cluster. `cpu` is of everything that works on pages, decoders too. Outputs
+are compared byte by byte.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -30,16 +34,22 @@ def local(pages: Path, out: Path, model: str, workers: int) -> dict[str, Any]:
 
     jobs = plan([pages], out)
     with Binarizer.from_pretrained(model, engine=EngineConfig(device="cpu", workers=workers)) as made:
-        ready = time.perf_counter()
+        ready, cpu = time.perf_counter(), cpu_seconds()
         records = list(Batch(made).run(jobs))
         ended = time.perf_counter()
-    return figures(records, ready - started, ended - ready)
+    return figures(records, ready - started, ended - ready, cpu_seconds() - cpu)
 
 
-def on_ray(pages: Path, out: Path, model: str, actors: int) -> dict[str, Any]:
-    """The Ray engine, on a cluster of its own on this machine."""
-    started = time.perf_counter()
-    from drmamba.config import EngineConfig, ScaleConfig
+def cpu_seconds() -> float:
+    """Of this process and of those it started and that have ended."""
+    times = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(t.ru_utime + t.ru_stime for t in times)
+
+
+def on_ray(pages: Path, out: Path, model: str, count: int, *, first: float | None) -> dict[str, Any]:
+    """The Ray engine; `first` is when the cluster was asked for, if this round started it."""
+    started = time.perf_counter() if first is None else first
+    from drmamba.config import EngineConfig
     from drmamba.inference.jobs import plan
     from drmamba.scale.ray_batch import RayBatch
     from drmamba.scale.worker import PageWorker
@@ -48,42 +58,61 @@ def on_ray(pages: Path, out: Path, model: str, actors: int) -> dict[str, Any]:
     clock.mkdir()
 
     class Timed(PageWorker):
-        """Tells when it is ready."""
+        """Tells when it is ready, and how long it had work; one clock for all processes of a machine."""
 
         def __init__(self, assignment: Any, notebook: Any) -> None:
             super().__init__(assignment, notebook)
-            (clock / str(time.perf_counter())).touch()  # one clock for all processes of a machine
+            self.ready, self.busy = time.perf_counter(), 0.0
+            self.cpu = time.process_time()
+
+        def __call__(self, rows: dict[str, Any]) -> dict[str, list[Any]]:
+            began = time.perf_counter()
+            found = super().__call__(rows)
+            self.busy += time.perf_counter() - began
+            values = [self.ready, self.busy, time.process_time() - self.cpu + decoders()]
+            (clock / str(os.getpid())).write_text(json.dumps(values))
+            return found
+
+    def decoders() -> float:
+        ticks = 0
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = stat.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue  # it has ended
+            if int(fields[1]) == os.getpid():
+                ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     jobs = plan([pages], out)
-    engine = EngineConfig(device="cpu", workers=actors)
-    with RayBatch(model, engine=engine, scale=ScaleConfig(address="local"), worker=Timed) as batch:
-        assert batch.actors == actors, f"there is room for {batch.actors} actors only"
-        connected = time.perf_counter()
-        records = list(batch.run(jobs))
-        ended = time.perf_counter()
-    ready = sorted(float(path.name) for path in clock.iterdir())
-    found = figures(records, ready[0] - started, ended - ready[0])
-    return found | {
-        "cluster_seconds": round(connected - started, 2),
-        "actors_ready_after": [round(moment - started, 2) for moment in ready],
-        "seconds_from_last_actor": round(ended - ready[-1], 2),
-    }
+    engine = EngineConfig(device="cpu", workers=count)
+    batch = RayBatch(model, engine=engine, worker=Timed)
+    assert batch.actors == count, f"there is room for {batch.actors} actors only"
+    records = list(batch.run(jobs))
+    ended = time.perf_counter()
+    actors = sorted(json.loads(path.read_text()) for path in clock.iterdir())
+    ready = actors[0][0]
+    found = figures(records, ready - started, ended - ready, sum(cpu for _, _, cpu in actors))
+    busy = [round(busy, 2) for _, busy, _ in actors]
+    return found | {"second_actor_later_by": round(actors[-1][0] - ready, 2), "actors_busy": busy}
 
 
-def figures(records: list[Any], start_up: float, seconds: float) -> dict[str, Any]:
+def figures(records: list[Any], start_up: float, seconds: float, cpu: float) -> dict[str, Any]:
     """What counts."""
     failed = [record.error for record in records if record.status != "done"]
     if failed:
         sys.exit("\n".join(map(str, failed)))
-    megapixels = sum(record.megapixels for record in records)
     return {
-        "pages": len(records),
-        "megapixels": round(megapixels, 2),
+        "megapixels": round(sum(record.megapixels for record in records), 2),
         "start_up": round(start_up, 2),
         "seconds": round(seconds, 2),
-        "megapixels_per_second": round(megapixels / seconds, 3),
-        "with_start_up": round(megapixels / (seconds + start_up), 3),
+        "cpu": round(cpu, 2),
     }
+
+
+def best(rounds: list[dict[str, Any]]) -> float:
+    """Megapixels a second of the best round."""
+    return float(max(one["megapixels"] / one["seconds"] for one in rounds))
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -95,12 +124,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    examples = Path(__file__).parents[1] / "examples"
-    parser.add_argument("--pages", type=Path, default=examples)
+    parser.add_argument("--pages", type=Path, default=Path(__file__).parents[1] / "examples")
     parser.add_argument("--copies", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--actors", type=int, default=2)
     parser.add_argument("--model", default="lite")
     args = parser.parse_args()
+    runs: dict[str, list[dict[str, Any]]] = {"local": [], "ray": []}
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary)
         for number in range(args.copies):
@@ -108,16 +138,32 @@ def main() -> None:
                 copy = root / f"in/{number}/{page.name}"
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(page, copy)
-        before = local(root / "in", root / "before", args.model, args.actors)
-        ray = on_ray(root / "in", root / "ray", args.model, args.actors)
-        after = local(root / "in", root / "after", args.model, args.actors)
-        same = tree(root / "before") == tree(root / "ray") == tree(root / "after")
-    mean = (before["megapixels_per_second"] + after["megapixels_per_second"]) / 2
-    result = {
-        "local": [before, after],
-        "ray": ray,
-        "ray_to_local": round(ray["megapixels_per_second"] / mean, 3),
-        "ray_to_local_with_start_up": round(ray["with_start_up"] / before["with_start_up"], 3),
+        same, leave = True, None
+        for number in range(args.rounds):
+            here, there = root / f"local{number}", root / f"ray{number}"
+            runs["local"].append(local(root / "in", here, args.model, args.actors))
+            first = None
+            if leave is None:
+                first = time.perf_counter()
+                from drmamba.scale.ray_batch import connect
+
+                ray, _ = connect("local")
+                leave = ray.shutdown
+            runs["ray"].append(on_ray(root / "in", there, args.model, args.actors, first=first))
+            same = same and tree(here) == tree(there)
+        if leave is not None:
+            leave()
+    begun = {name: rounds[0] for name, rounds in runs.items()}
+    whole = {
+        name: one["megapixels"] / (one["start_up"] + min(r["seconds"] for r in runs[name]))
+        for name, one in begun.items()
+    }
+    result = runs | {
+        "ray_to_local": round(best(runs["ray"]) / best(runs["local"]), 3),
+        "ray_to_local_with_first_start_up": round(whole["ray"] / whole["local"], 3),
+        "cpu_ray_to_local": round(
+            min(one["cpu"] for one in runs["ray"]) / min(one["cpu"] for one in runs["local"]), 3
+        ),
         "identical": same,
     }
     print(json.dumps(result, indent=2))

@@ -111,13 +111,17 @@ def name_outputs(
     if empty:
         raise InputError(f"there is nothing to do: no readable file ({', '.join(SUFFIXES)}) in {where}")
     outputs = [_output(source, relative, out, format, full=False) for source, relative in mine]
-    taken = Counter(map(key, outputs))
-    jobs = []
-    for (source, relative), output in zip(mine, outputs, strict=True):
-        if taken[key(output)] > 1:  # page.jpg and page.tif: both keep their ending
+    places = list(map(key, outputs))
+    taken, jobs = Counter(places), []
+    used: set[str] = set()
+    for (source, relative), output, place in zip(mine, outputs, places, strict=True):
+        if taken[place] > 1:  # page.jpg and page.tif: both keep their ending
             output = _output(source, relative, out, format, full=True)
+            place = key(output)
+        if place in used:
+            raise InputError(f"two sources would be written to {output}; binarize them in two runs")
+        used.add(place)
         jobs.append(Job(source, output))
-    _refuse_doubles(jobs, key)
     return jobs
 
 
@@ -204,15 +208,6 @@ def refuse_overwriting(jobs: list[Job], source: Callable[[Path], str], output: C
     for job in jobs:
         if output(job.output) in sources:
             raise InputError(f"{job.output} would overwrite a source; give another folder with -o")
-
-
-def _refuse_doubles(jobs: list[Job], key: Callable[[Path], str]) -> None:
-    outputs: set[str] = set()
-    for job in jobs:
-        output = key(job.output)
-        if output in outputs:
-            raise InputError(f"two sources would be written to {job.output}; binarize them in two runs")
-        outputs.add(output)
 
 
 def _refuse_same_file(job: Job) -> None:

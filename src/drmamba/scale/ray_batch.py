@@ -121,7 +121,7 @@ class RayBatch:
             with Binarizer.from_pretrained(model, config=config, engine=one) as made:
                 self.provenance, sha256 = made.provenance, made.sha256
         self._tries: Any = None
-        self.ray, self._ours = _connect(self.scale.address)
+        self.ray, self._ours = connect(self.scale.address)
         try:
             self.actors, self.gpu = _pool(self.ray.nodes(), engine)
         except ClusterError:
@@ -274,22 +274,28 @@ class RayBatch:
         self.close()
 
 
-def _connect(address: str) -> tuple[Any, bool]:
+def connect(address: str) -> tuple[Any, bool]:
     """Ray, connected, and whether the connection is ours to end."""
     ray = _ray()
     if ray.is_initialized():
         return ray, False
     own = address == "local"
     options: dict[str, Any] = {"include_dashboard": False, "object_store_memory": STORE} if own else {}
+    if own:
+        os.environ.setdefault(
+            "RAY_worker_niceness", "0"
+        )  # Ray's 15 is for machines that do something else too
     if not own and address != "auto" and ":" not in address:
         address = f"{address}:{PORT}"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **options)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        where = "here" if address == "auto" else f"at {address}"
+    except Exception as error:  # Ray raises many kinds, and bare ones
         words = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if own:
+            raise ClusterError(f"Ray does not start on this machine: {words}") from error
+        where = "here" if address == "auto" else f"at {address}"
         remedy = "start one with `ray start --head`, or give --address local"
         raise ClusterError(f"there is no Ray cluster {where} ({words}); {remedy}") from error
     return ray, True
