@@ -106,9 +106,12 @@ def validate(pdfinfo: PdfInfo, options: OcrOptions) -> None:
     if not options.skip_text and any(page.has_text for page in asked):
         return  # OCRmyPDF stops there itself, and says which options there are
     scans = {page.pageno for page in asked if page.images and not page.has_text}
-    if scans:
+    if not scans:
+        return
+    options.mode = "force"
+    if len(scans) < len(pdfinfo):
         options.pages = scans
-        options.mode = "force"
+        options.use_threads = True  # OCRmyPDF (17.13) cannot hand a choice of pages to other processes
 
 
 @hookimpl(wrapper=True)
