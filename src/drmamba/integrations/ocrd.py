@@ -76,6 +76,7 @@ class DRMambaBinarize(Processor):  # type: ignore[misc]
         best image that is not binarized yet: cropped and deskewed ones, whose features are kept, come first.
         """
         (pcgts,) = input_pcgts
+        assert pcgts is not None
         page = pcgts.get_Page()
         result = OcrdPageResult(pcgts)
         level = self.parameter["operation_level"]

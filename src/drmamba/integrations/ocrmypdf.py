@@ -102,7 +102,7 @@ def validate(pdfinfo: PdfInfo, options: OcrOptions) -> None:
     """Ask OCRmyPDF for whole page pictures, which it makes only in its force mode, of scanned pages alone."""
     if not _option(options, "keep", False) or not options.lossless_reconstruction:
         return
-    asked = [page for page in pdfinfo if page and (not options.pages or page.pageno in options.pages)]
+    asked = [page for page in pdfinfo.pages if page and (not options.pages or page.pageno in options.pages)]
     if not options.skip_text and any(page.has_text for page in asked):
         return  # OCRmyPDF stops there itself, and says which options there are
     scans = {page.pageno for page in asked if page.images and not page.has_text}
