@@ -378,7 +378,7 @@ class EngineConfig(Config):
     """Where and how the network runs; none of it changes a result."""
 
     device: str = "auto"  # auto, cpu, cuda, cuda:1, ...
-    runtime: Literal["auto", "torch", "onnx", "openvino"] = "auto"  # auto: onnx for .onnx files, else torch
+    runtime: Literal["auto", "torch", "onnx"] = "auto"  # auto: onnx for .onnx files, else torch
     workers: int = 0  # windows under way at once on the CPU; 0: one a core
     batch: int = 8  # windows in one call to a GPU
     max_memory: int = 2_000_000_000  # bytes, of all processes together

@@ -87,11 +87,14 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(404, {"error": "Invalid rev id"}, X_Error_Code="RevisionNotFound")
         data = repository["commits"][sha].get(path)
         if data is None:
-            return self.answer(404, {"error": "Entry not found"}, X_Error_Code="EntryNotFound", X_Repo_Commit=sha)
+            return self.answer(
+                404, {"error": "Entry not found"}, X_Error_Code="EntryNotFound", X_Repo_Commit=sha
+            )
         etag = hashlib.sha256(data).hexdigest()
         return self.answer(200, data, ETag=f'"{etag}"', X_Repo_Commit=sha)
 
-    do_HEAD = do_GET
+    def do_HEAD(self):
+        self.do_GET()
 
     def do_POST(self):
         data = self.body()
@@ -105,7 +108,10 @@ class Handler(BaseHTTPRequestHandler):
             if name in self.hub.repositories:
                 return self.answer(409, {"error": "exists", "url": f"{self.hub.url}/{name}"})
             self.hub.add(name, {})
-            self.hub.repositories[name]["private"] = "private" in (wanted.get("visibility"), wanted.get("private") and "private")
+            self.hub.repositories[name]["private"] = "private" in (
+                wanted.get("visibility"),
+                wanted.get("private") and "private",
+            )
             return self.answer(200, {"url": f"{self.hub.url}/{name}", "name": name})
         if found := re.fullmatch(r"/([\w.-]+/[\w.-]+)\.git/info/lfs/objects/batch", self.path):
             wanted = json.loads(data)["objects"]

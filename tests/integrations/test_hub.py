@@ -50,7 +50,9 @@ def model(tmp_path_factory):
 def stand_in(tmp_path, monkeypatch):
     """A Hub, and a huggingface_hub that knows no other, with an empty cache and a token."""
     made = StandIn()
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", made.url + "/{repo_id}/resolve/{revision}/{filename}")
+    monkeypatch.setattr(
+        constants, "HUGGINGFACE_CO_URL_TEMPLATE", made.url + "/{repo_id}/resolve/{revision}/{filename}"
+    )
     monkeypatch.setattr(constants, "ENDPOINT", made.url)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
@@ -144,10 +146,24 @@ def test_no_network_and_no_cache(stand_in, monkeypatch):
         find_model("owner/name")
 
 
-@pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")  # huggingface_hub's own, in its LFS path
+def export_of(model, path):
+    """The least that says it was exported from a model."""
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnx.parser")
+    made = onnx.parser.parse_model(
+        '<ir_version: 9, opset_import: ["": 18]> g (float x) => (float y) { y = Abs (x) }'
+    )
+    about = checkpoint.header(preset("lite"), ORIGIN) | {"weights_sha256": checkpoint.sha256(model)}
+    onnx.helper.set_model_props(made, about)
+    path.write_bytes(made.SerializeToString())
+    return path
+
+
+@pytest.mark.filterwarnings(
+    "ignore:Use 'content=<...>':DeprecationWarning"
+)  # huggingface_hub's own, in its LFS path
 def test_push_then_fetch(stand_in, model, tmp_path):
-    exported = tmp_path / "lite.onnx"
-    exported.write_bytes(b"an export")
+    exported = export_of(model, tmp_path / "lite.onnx")
     place = push("owner/new", model, PushConfig(private=True), exported)
     repository = stand_in.repositories["owner/new"]
     assert repository["private"]
@@ -155,7 +171,7 @@ def test_push_then_fetch(stand_in, model, tmp_path):
     files = stand_in.files("owner/new")
     assert set(files) == {"model.safetensors", "config.json", "README.md", "model.onnx"}
     assert files["model.safetensors"] == model.read_bytes()
-    assert files["model.onnx"] == b"an export"
+    assert files["model.onnx"] == exported.read_bytes()
     stated = json.loads(files["config.json"])
     assert ModelConfig.from_dict(stated["config"]) == preset("lite")
     assert Provenance.from_dict(stated["provenance"]).data == ("2009", "2010")
@@ -172,7 +188,14 @@ def test_the_card_says_data_recipe_scores_limits_and_licence():
     assert json.loads(facts["license"]) == "apache-2.0"
     metrics = json.loads(facts["model-index"])[0]["results"][0]["metrics"]
     assert {"type": "fm", "name": "FM", "value": 83.2} in metrics
-    for words in ("2009, 2010", "2018 was kept out", "1945 updates", "| p-FM | 91.1 |", "## Limits", "## Licence"):
+    for words in (
+        "2009, 2010",
+        "2018 was kept out",
+        "1945 updates",
+        "| p-FM | 91.1 |",
+        "## Limits",
+        "## Licence",
+    ):
         assert words in text
     bare = card("owner/name", preset("lite"), Provenance(), "mit")
     assert "model-index" not in bare
@@ -191,9 +214,12 @@ def test_what_cannot_be_pushed(stand_in, model, tmp_path, monkeypatch):
     ):
         with pytest.raises((CheckpointError, ConfigError), match=reason):
             push(place, source)
+    other = export_of(tmp_path / "raw.safetensors", tmp_path / "other.onnx")
+    with pytest.raises(CheckpointError, match="was not exported from"):
+        push("owner/name", model, onnx=other)
     assert stand_in.requests == []
     monkeypatch.setenv("HF_TOKEN", "wrong")
-    with pytest.raises(CheckpointError, match="cannot push to 'owner/name': .*log in with `hf auth login`"):
+    with pytest.raises(CheckpointError, match=r"cannot push to 'owner/name': .*log in with `hf auth login`"):
         push("owner/name", model)
     assert stand_in.repositories == {}
 
@@ -202,7 +228,9 @@ def test_imagenet_weights_come_the_same_way(stand_in, monkeypatch):
     config = ModelConfig(encoder="convnext_atto", decoder=(16, 8, 8))
     torch.manual_seed(1)
     theirs = DRMamba(config).encoder.state_dict()
-    stand_in.add(HUB["convnext_atto"], {"model.safetensors": serialize(theirs | {"head.fc.weight": torch.zeros(2, 2)})})
+    stand_in.add(
+        HUB["convnext_atto"], {"model.safetensors": serialize(theirs | {"head.fc.weight": torch.zeros(2, 2)})}
+    )
     network = DRMamba(config)
     assert load_encoder_weights(network, "hub") == HUB["convnext_atto"]
     for name, value in network.encoder.state_dict().items():

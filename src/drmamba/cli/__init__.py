@@ -21,7 +21,7 @@ COMMANDS = {
     "serve": ("drmamba.cli.serve", "A web page and an HTTP API."),
     "evaluate": ("drmamba.cli.evaluate", "The contest's scores of binarized pages."),
     "benchmark": ("drmamba.cli.benchmark", "Methods side by side on the same pages."),
-    "export": ("drmamba.cli.export", "Write a model for ONNX Runtime or OpenVINO."),
+    "export": ("drmamba.cli.export", "Write a model as ONNX, for use without torch."),
     "push": ("drmamba.cli.push", "Put a model on the Hugging Face Hub."),
     "info": ("drmamba.cli.info", "Parameters, cost, backend and origin of a model."),
 }

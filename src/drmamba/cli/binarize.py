@@ -70,7 +70,8 @@ class Scale(click.ParamType[Any]):
     "-o", "--output", type=Place(), help="A folder, or a file name for one source. "
     "Without it results stand beside their sources as NAME.bin.png."
 )  # fmt: skip
-@click.option("--model", default="lite", show_default=True, help="A preset's name, a file (.safetensors, .onnx) or a Hub id.")
+@click.option("--model", default="lite", show_default=True,
+              help="A preset's name, a file (.safetensors, .onnx) or a Hub id.")  # fmt: skip
 @click.option(
     "--format", "format_", type=click.Choice(["png", "tiff", "pdf", "same"]), default="png",
     show_default=True,
@@ -94,7 +95,7 @@ class Scale(click.ParamType[Any]):
 @click.option("--stride", type=int, help=f"Step of the sliding window: less is slower and smoother. "
               f"[default: {WindowConfig().stride}]")  # fmt: skip
 @click.option("--device", default=ENGINE.device, show_default=True, help="auto, cpu, cuda, cuda:1, ...")
-@click.option("--runtime", type=click.Choice(["auto", "torch", "onnx", "openvino"]), default=ENGINE.runtime,
+@click.option("--runtime", type=click.Choice(["auto", "torch", "onnx"]), default=ENGINE.runtime,
               show_default=True, help="What runs the network; auto: onnx for .onnx files, else torch.")  # fmt: skip
 @click.option(
     "--workers", type=int, default=ENGINE.workers, help="Windows at once on the CPU. [default: one a core]"

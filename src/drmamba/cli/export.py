@@ -10,7 +10,11 @@ import click
 @click.command()
 @click.option("--format", "format_", type=click.Choice(["onnx"]), default="onnx", show_default=True)
 @click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The file to write."
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file to write.",
 )
 @click.option("--model", default="lite", show_default=True, help="A preset's name, a model file or a Hub id.")
 def command(format_: str, output: Path, model: str) -> None:  # noqa: ARG001  one format so far

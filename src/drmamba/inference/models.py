@@ -27,23 +27,17 @@ def load_model(
     engine = engine or EngineConfig()
     path = find_model(model, engine)
     if path is None:
-        if engine.runtime not in ("auto", "torch"):
-            raise ConfigError(_not_exported(str(model), engine))
+        _require_torch(str(model), engine)
         return _untrained(str(model)), Provenance(preset=str(model), trained=False), f"untrained-{model}"
     if path.suffix == EXPORTED:
         if engine.runtime == "torch":
-            raise ConfigError(f"{path} is an exported model; it runs with --runtime onnx or openvino")
-        return (*_exported(path, engine), checkpoint.sha256(path))
-    if engine.runtime not in ("auto", "torch"):
-        raise ConfigError(_not_exported(str(model), engine))
-    try:
-        network, provenance = checkpoint.load(path)
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise CheckpointError(
-            f"{path} needs torch, which is not installed: pip install torch, or use an exported .onnx model"
-        ) from error
+            raise ConfigError(f"{path} is an exported model; it runs with --runtime onnx")
+        from drmamba.inference.onnx_runtime import OnnxRuntime
+
+        runtime = OnnxRuntime(path, engine)
+        return runtime, runtime.provenance, checkpoint.sha256(path)
+    _require_torch(str(model), engine)
+    network, provenance = checkpoint.load(path)
     return network, provenance, checkpoint.sha256(path)
 
 
@@ -57,7 +51,7 @@ def find_model(model: str | Path, engine: EngineConfig | None = None) -> Path | 
         return path
     from drmamba.model import hub
 
-    exported = engine is not None and engine.runtime in ("onnx", "openvino")
+    exported = engine is not None and engine.runtime == "onnx"
     if (found := hub.parse_id(name)) is not None:
         return hub.fetch(found[0], f"model{EXPORTED}" if exported else hub.WEIGHTS, found[1])
     known = ", ".join(PRESETS)
@@ -66,8 +60,9 @@ def find_model(model: str | Path, engine: EngineConfig | None = None) -> Path | 
 
 def cpu_lanes(model: str | Path, engine: EngineConfig) -> int:
     """As many lanes as there are cores for this model; 0 where it runs on GPUs."""
-    if engine.runtime in ("onnx", "openvino") or (engine.runtime == "auto" and str(model).endswith(EXPORTED)):
+    if engine.runtime == "onnx" or (engine.runtime == "auto" and str(model).endswith(EXPORTED)):
         return usable_cores()
+    _require_torch(str(model), engine)
     import torch
 
     on_cpu = engine.device == "cpu" or not torch.cuda.is_available()
@@ -84,17 +79,17 @@ def _untrained(name: str) -> nn.Module:
         return DRMamba(preset(name))
 
 
-def _exported(path: Path, engine: EngineConfig) -> tuple[Runtime, Provenance]:
-    if engine.runtime == "openvino":
-        from drmamba.inference.openvino_runtime import OpenVinoRuntime
-
-        return OpenVinoRuntime(path, engine), Provenance()
-    from drmamba.inference.onnx_runtime import OnnxRuntime
-
-    runtime = OnnxRuntime(path, engine)
-    return runtime, runtime.provenance
-
-
-def _not_exported(name: str, engine: EngineConfig) -> str:
-    write = f"drmamba export --format onnx -o model{EXPORTED} --model {name}"
-    return f"--runtime {engine.runtime} runs exported models; write one with `{write}` and give it as --model"
+def _require_torch(name: str, engine: EngineConfig) -> None:
+    """Raise unless a model that was not exported can run as it was asked to."""
+    if engine.runtime == "onnx":
+        write = f"drmamba export --format onnx -o model{EXPORTED} --model {name}"
+        raise ConfigError(
+            f"--runtime onnx runs exported models; write one with `{write}` and give it as --model"
+        )
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise CheckpointError(
+            f"the model {name!r} needs torch, which is not installed: pip install torch, or give an exported "
+            f"{EXPORTED} file as --model"
+        ) from error

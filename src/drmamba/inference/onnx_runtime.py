@@ -28,10 +28,7 @@ class OnnxRuntime(Runtime):
     """A session on the CPU."""
 
     def __init__(self, model: Path | bytes, config: EngineConfig) -> None:
-        try:
-            import onnxruntime
-        except ImportError as error:
-            raise MissingExtra("onnxruntime", "onnx") from error
+        onnxruntime = library()
         if config.device not in ("auto", "cpu"):
             raise BackendError(
                 f"exported models run on the CPU, not on {config.device!r}; leave --device out, or give the "
@@ -48,7 +45,9 @@ class OnnxRuntime(Runtime):
             self._session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # a class of its own for every way a file can be wrong; the cause is kept
             raise CheckpointError(f"{path} is not an ONNX model that runs here: {_first(error)}") from error
-        self.model, self.provenance = parse_header(self._session.get_modelmeta().custom_metadata_map, path)
+        facts = self._session.get_modelmeta().custom_metadata_map
+        self.model, self.provenance = parse_header(facts, path)
+        self.weights_sha256 = facts.get("weights_sha256", "")  # of the file that this one was made from
         self.count = config.workers or usable_cores()
         self.devices = [f"cpu (ONNX Runtime {onnxruntime.__version__})"]
 
@@ -62,6 +61,15 @@ class OnnxRuntime(Runtime):
             None, {"page": windows, "suppress": np.array(suppress, np.float32)}
         )[0]
         return found
+
+
+def library() -> Any:
+    """ONNX Runtime, or how to get it."""
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingExtra("onnxruntime", "onnx") from error
+    return onnxruntime
 
 
 def _first(error: Exception) -> str:

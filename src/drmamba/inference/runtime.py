@@ -1,4 +1,4 @@
-"""What runs a network for the lanes: torch, ONNX Runtime or OpenVINO, behind one small door."""
+"""What runs a network for the lanes: torch or ONNX Runtime, behind one small door."""
 
 from __future__ import annotations
 

@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from drmamba.checkpoint import FORMAT, Provenance, read_header
-from drmamba.config import ModelConfig, PushConfig
+from drmamba.checkpoint import FORMAT, Provenance, read_header, sha256
+from drmamba.config import EngineConfig, ModelConfig, PushConfig
 from drmamba.errors import CheckpointError, ConfigError
 from drmamba.inference.models import find_model
+from drmamba.inference.onnx_runtime import OnnxRuntime
 from drmamba.model.hub import WEIGHTS, parse_id, upload
 
 SCORES = {"fm": "FM", "pfm": "p-FM", "psnr": "PSNR", "drd": "DRD", "validation_fm": "FM, validation"}
@@ -38,8 +39,9 @@ def push(
         "README.md": card(name[0], network, provenance, config.licence).encode(),
     }
     if onnx is not None:
-        if not onnx.is_file():
-            raise CheckpointError(f"there is no exported model {onnx}")
+        exported = OnnxRuntime(onnx, EngineConfig(workers=1))
+        if exported.weights_sha256 != sha256(path):
+            raise CheckpointError(f"{onnx} was not exported from {path}; do that anew with `drmamba export`")
         files["model.onnx"] = onnx.read_bytes()
     commit = upload(name[0], files, message=config.message, private=config.private, revision=config.branch)
     return f"{name[0]}@{commit}"

@@ -1,8 +1,8 @@
 """A model as an ONNX file: standard operators only, checked against torch before anything is written.
 
-    page      uint8 (batch, height, width, 3), RGB; any height and width
-    suppress  float32 (), as `--suppress`; 1 is the model's own choice
-    ->  probability  float32 (batch, height, width), of ink
+page      uint8 (batch, height, width, 3), RGB; any height and width
+suppress  float32 (), as `--suppress`; 1 is the model's own choice
+->  probability  float32 (batch, height, width), of ink
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from drmamba.checkpoint import Provenance, header
 from drmamba.config import Directions, EngineConfig, ModelConfig
 from drmamba.errors import BackendError, CheckpointError, MissingExtra
 from drmamba.images import write_atomic
+from drmamba.inference import onnx_runtime
 from drmamba.inference.models import load_model
 from drmamba.inference.onnx_runtime import OnnxRuntime
 from drmamba.inference.runtime import Windows
 from drmamba.inference.torch_runtime import TorchRuntime
-from drmamba.integrations.onnx_graph import AFTER, BEFORE, DOMAIN, IR, OPSET, scan_function
+from drmamba.integrations.onnx_graph import AFTER, BEFORE, DOMAIN, IR, OPSET, SOFTPLUS, scan_function
 from drmamba.model.efficientnet import SameConv2d
 from drmamba.model.fuse import fused
 from drmamba.model.network import STRIDE, DRMamba
@@ -40,6 +41,7 @@ def export(model: str | Path, path: str | Path) -> float:
 
     A file that differs by more than TOLERANCE, or that ONNX's own checker refuses, is never written.
     """
+    _library(), onnx_runtime.library()  # told at once, not after the work
     network, provenance, sha256 = load_model(model, EngineConfig(runtime="torch"))
     if not isinstance(network, DRMamba):
         raise CheckpointError(f"{model} is not a network that can be exported")
@@ -60,7 +62,7 @@ def convert(network: DRMamba, provenance: Provenance, sha256: str = "") -> bytes
     _refuse(network.config)
     core = _exported(network)
     core.ir_version = IR
-    core = onnx.inliner.inline_local_functions(_with_scans(core, network.config))
+    core = _with_functions(core, network.config)
     model = onnx.compose.merge_models(onnx.parser.parse_model(BEFORE), core, [("image", "image")])
     model = onnx.compose.merge_models(
         model, onnx.parser.parse_model(AFTER), [("logits", "logits"), ("size", "size")]
@@ -124,7 +126,7 @@ class SameConv(nn.Module):
         self.weight, self.bias = convolution.weight, convolution.bias
         kernel, before = convolution.kernel_size[0], (convolution.kernel_size[0] - 2) // 2
         after = kernel - 2 - before
-        self.attributes: dict[str, int | list[int]] = {
+        self.attributes: Any = {
             "group": convolution.groups,
             "kernel_shape": [kernel, kernel],
             "pads": [before, before, after, after],
@@ -177,11 +179,15 @@ def _exported(network: DRMamba) -> Any:
     return program.model_proto
 
 
-def _with_scans(model: Any, config: ModelConfig) -> Any:
-    """The model with the function that its scans call."""
+def _with_functions(model: Any, config: ModelConfig) -> Any:
+    """The model with its own functions in place of calls to them."""
     onnx = _library()
-    model.functions.append(onnx.parser.parse_function(scan_function(config.block.directions)))
-    return model
+    for node in model.graph.node:
+        if node.op_type == "Softplus":
+            node.domain = DOMAIN
+    for text in (scan_function(config.block.directions), SOFTPLUS):
+        model.functions.append(onnx.parser.parse_function(text))
+    return onnx.inliner.inline_local_functions(model)
 
 
 def _refuse(config: ModelConfig) -> None:
@@ -202,17 +208,20 @@ def _trials() -> Iterator[tuple[Windows, float]]:
         page = np.linspace(235, 150, width) + rng.normal(0, 5, (height, width))
         for top in range(4, height, 24):
             for left in range(4, width, 11):
-                page[top : top + rng.integers(8, 18), left : left + rng.integers(2, 5)] -= rng.uniform(50, 140)
+                page[top : top + rng.integers(8, 18), left : left + rng.integers(2, 5)] -= rng.uniform(
+                    50, 140
+                )
         yield np.repeat(np.clip(page, 0, 255).astype(np.uint8)[None, :, :, None], 3, axis=3), suppress
 
 
 def _library() -> Any:
     try:
-        import onnx
         import onnx.compose
         import onnx.inliner
         import onnx.parser
         import onnxscript  # noqa: F401  torch's exporter needs it
+
+        import onnx
     except ImportError as error:
         raise MissingExtra(str(error.name or "onnx"), "onnx") from error
     return onnx

@@ -6,7 +6,7 @@ short `Scan` carries these from row to row; a third starts every row from the st
 passes. Only products of decays in (0, 1] occur, so nothing overflows, and map and batch may have any size.
 
 Two things make it fast: the axis that is walked along stands first in memory, where a step is a slice and no copy; and
-what is kept of a step is a_t h_{t-1}, which is at hand, not h_t, which would have to be copied. b_t is added at the end.
+what is kept of a step is a_t h_{t-1}, which is at hand, not h_t, which would have to be copied; b_t is added last.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from drmamba.config import Directions
 
 OPSET, IR = 18, 9  # of the operators, and of the file
-DOMAIN = "drmamba"  # of the function below, which is inlined before a model is written
+DOMAIN = "drmamba"  # of the functions below, which are inlined before a model is written
 
 BEFORE = f"""
 <ir_version: {IR}, opset_import: ["": {OPSET}]>
@@ -43,6 +43,22 @@ after (float[batch, rows, columns] logits, int64[2] size) => (float[batch, heigh
     start = Constant <value_ints = [0, 0]> ()
     axes = Constant <value_ints = [1, 2]> ()
     probability = Slice (whole, start, size, axes)
+}}
+"""
+
+
+# ONNX Runtime computes its own Softplus one number after the other; these operators are vectorized.
+SOFTPLUS = f"""
+<domain: "{DOMAIN}", opset_import: ["": {OPSET}]>
+Softplus (x) => (y) {{
+    size = Abs (x)
+    below = Neg (size)
+    small = Exp (below)
+    one = Constant <value_float = 1.0> ()
+    sum = Add (one, small)
+    rest = Log (sum)
+    above = Relu (x)
+    y = Add (above, rest)
 }}
 """
 
@@ -79,7 +95,8 @@ def _walk(name: str, axis: int, *, both_ways: bool) -> str:
     other = 3 - axis  # rows are chunks of a walk along columns' axis, and the other way round
     step = "m@ = Mul (a@, x@) y@ = Add (m@, b@)"
     state, given, left, kept = (
-        ", ".join(f"float[B, {name}s, c] {letter}@" for letter in letters) for letters in ("x", "ab", "y", "m")
+        ", ".join(f"float[B, {name}s, c] {letter}@" for letter in letters)
+        for letters in ("x", "ab", "y", "m")
     )
     tokens = f"scan_input_directions = {turned}, num_scan_inputs = {inputs}"
     outputs = f"scan_output_directions = {turns}"

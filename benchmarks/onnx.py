@@ -1,0 +1,157 @@
+"""The network in torch, ONNX Runtime and OpenVINO: one 512 x 512 window, in the same run.
+
+    python benchmarks/onnx.py --model RUN/model.safetensors --exported lite.onnx --json
+
+One window on one thread, one on two, and what two lanes of one thread each get through, which is how
+`drmamba binarize` works. The runtimes take turns, so that a change of the machine's mood meets all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+WAYS = {"one thread": (1, 1), "two threads": (2, 1), "two lanes": (1, 2)}  # threads a window, windows at once
+Run = Callable[[], Any]
+
+
+def torch_run(model: str, window: np.ndarray, threads: int) -> Run:
+    import torch
+
+    from drmamba.config import EngineConfig
+    from drmamba.inference.models import load_model
+    from drmamba.inference.torch_runtime import TorchRuntime
+    from drmamba.model.fuse import fused
+
+    network = load_model(model)[0]
+    runtime, network = TorchRuntime(network, EngineConfig(device="cpu", workers=1)), fused(network)
+
+    def run() -> Any:
+        torch.set_num_threads(threads)
+        torch.set_flush_denormal(True)
+        return runtime.run(network, window, 1.0)
+
+    return run
+
+
+def onnx_run(path: Path, window: np.ndarray, threads: int, profile: bool = False) -> Run:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.enable_profiling = profile
+    options.profile_file_prefix = str(Path(tempfile.mkdtemp()) / "profile")
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    feed = {"page": window, "suppress": np.array(1, np.float32)}
+    run = lambda: session.run(None, feed)[0]  # noqa: E731
+    run.session = session  # type: ignore[attr-defined]
+    return run
+
+
+def openvino_run(path: Path, window: np.ndarray, threads: int, lanes: int) -> Run:
+    import openvino
+
+    core = openvino.Core()
+    settings = {
+        "INFERENCE_NUM_THREADS": threads * lanes,
+        "NUM_STREAMS": lanes,
+        "INFERENCE_PRECISION_HINT": "f32",
+    }
+    compiled = core.compile_model(core.read_model(str(path)), "CPU", settings)
+    requests = [compiled.create_infer_request() for _ in range(lanes)]
+    feed = {"page": window, "suppress": np.array(1, np.float32)}
+
+    def run() -> Any:
+        request = requests.pop()
+        try:
+            return request.infer(feed)[0].copy()
+        finally:
+            requests.append(request)
+
+    return run
+
+
+def seconds(run: Run, lanes: int) -> float:
+    """A window, with so many under way at once."""
+    if lanes == 1:
+        start = time.perf_counter()
+        run()
+        return time.perf_counter() - start
+    with ThreadPoolExecutor(lanes) as pool:
+        start = time.perf_counter()
+        for one in [pool.submit(run) for _ in range(2 * lanes)]:
+            one.result()
+        return (time.perf_counter() - start) / (2 * lanes)
+
+
+def shares(path: Path, window: np.ndarray) -> dict[str, float]:
+    """Milliseconds a window by operator; a Scan's steps are counted in it and once more by themselves."""
+    run = onnx_run(path, window, 1, profile=True)
+    for _ in range(4):
+        run()
+    events = json.loads(Path(run.session.end_profiling()).read_text())  # type: ignore[attr-defined]
+    total: Counter[str] = Counter()
+    for event in events:
+        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
+            total[event["args"]["op_name"]] += event["dur"] / 4000
+    return {name: round(value, 1) for name, value in total.most_common(10)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", default="lite")
+    parser.add_argument("--exported", type=Path, help="the model's export; made if left out")
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    args = parser.parse_args()
+    exported = args.exported
+    if exported is None:
+        from drmamba.integrations.onnx import export
+
+        exported = Path(tempfile.mkdtemp()) / "model.onnx"
+        export(args.model, exported)
+    window = np.random.default_rng(0).integers(0, 256, (1, 512, 512, 3), np.uint8)
+    result: dict[str, Any] = {"ways": {}}
+    for way, (threads, lanes) in WAYS.items():
+        runs = {
+            "torch": torch_run(args.model, window, threads),
+            "onnx": onnx_run(exported, window, threads),
+        }
+        with contextlib.suppress(ImportError):
+            runs["openvino"] = openvino_run(exported, window, threads, lanes)
+        truth = runs["torch"]()
+        result["difference"] = {name: float(np.abs(run() - truth).max()) for name, run in runs.items()}
+        times: dict[str, list[float]] = {name: [] for name in runs}
+        for _ in range(args.rounds):
+            for name, run in runs.items():
+                times[name].append(seconds(run, lanes))
+        best = {name: min(values) for name, values in times.items()}
+        result["ways"][way] = {
+            name: {"seconds": round(value, 4), "times_torch": round(value / best["torch"], 3)}
+            for name, value in best.items()
+        }
+    result["onnx_milliseconds"] = shares(exported, window)
+    if args.json:
+        print(json.dumps(result))
+        return
+    for way, rows in result["ways"].items():
+        for name, row in rows.items():
+            print(f"{way:<12} {name:<9} {row['seconds']:.4f} s a window, {row['times_torch']:.3f} of torch's")
+    print(f"largest difference of a probability to torch: {result['difference']}")
+    print(f"ONNX Runtime, one thread, milliseconds by operator: {result['onnx_milliseconds']}")
+
+
+if __name__ == "__main__":
+    main()
