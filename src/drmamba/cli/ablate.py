@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import click
 
 from drmamba.cli.train import configured, run_options
+from drmamba.config import LossConfig, recipe
 from drmamba.errors import ConfigError
 
 
@@ -47,7 +49,8 @@ def command(
         raise ConfigError(
             f"say which table and where: --table {'|'.join(ablations.TABLES)} -o RUN (or --list)"
         )
-    config = configured(**options)
+    # The tables are about the paper's loss, whatever the preset's own recipe makes of it.
+    config = configured(base=replace(recipe(options["preset"]), loss=LossConfig()), **options)
     wanted = [] if hold_out == "all" else (hold_out or ablations.PAPER_YEAR).split(",")
     years = [job.name for job in folds(config, Path(root), wanted)]
     total = len(ablations.variants(table, rows)) * len(years)

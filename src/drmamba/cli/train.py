@@ -84,9 +84,10 @@ def configured(
     validate_on: str | None,
     init: str | None,
     encoder_weights: str | None,
+    base: RunConfig | None = None,
 ) -> RunConfig:
-    """The settings of a run: the preset's, then the file's, then those on the command line."""
-    config = recipe(preset)
+    """The settings of a run: the preset's (or `base`), then the file's, then those on the command line."""
+    config = base or recipe(preset)
     if file is not None:
         config = replace_values(config, _toml(Path(file)))
     named = {
