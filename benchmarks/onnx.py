@@ -49,6 +49,7 @@ def onnx_run(path: Path, window: np.ndarray, threads: int, profile: bool = False
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
+    options.enable_mem_pattern = False  # as drmamba.inference.onnx_runtime has it
     options.enable_profiling = profile
     options.profile_file_prefix = str(Path(tempfile.mkdtemp()) / "profile")
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -102,6 +102,8 @@ def test_standard_operators_any_size_and_its_origin_inside(exported):
     assert {name for _, name in operators(model.graph)} >= {"Conv", "Scan"}
     assert [(one.domain, one.version) for one in model.opset_import] == [("", OPSET)]
     assert not model.functions
+    written = exported.read_bytes()
+    assert not any(path in written for path in (b"site-packages", b".py", str(ROOT).encode()))
     assert not any(tensor.external_data for tensor in model.graph.initializer)
     sides = {
         value.name: [dim.dim_param or dim.dim_value for dim in value.type.tensor_type.shape.dim]
@@ -138,6 +140,14 @@ def test_probabilities_are_torchs(exported, shape, suppress):
     assert found.shape == want.shape
     assert found.dtype == np.float32
     assert np.abs(found - want).max() < 1e-4
+
+
+def test_info_reads_an_export_too(exported):
+    result = CliRunner().invoke(group, ["info", "--model", str(exported), "--json"])
+    facts, own = json.loads(result.stdout), load_model("lite")[1]
+    assert facts["sha256"] == checkpoint.sha256(exported)
+    assert (facts["preset"], facts["trained"]) == (own.preset, own.trained)
+    assert ModelConfig.from_dict(facts["config"]) == preset("lite")
 
 
 def test_suppress_changes_the_result(exported):
@@ -267,6 +277,8 @@ def test_ablations_export_too(block, monkeypatch):
     network = DRMamba(ModelConfig(encoder="convnext_atto", decoder=(8, 8, 8), block=block))
     network.encoder = Strides(network.encoder.widths)
     data = exporting.convert(network, Provenance())
+    if block.routes == "single":
+        assert exporting.convert(network, Provenance()) == data  # the same bytes every time
     monkeypatch.setattr(
         exporting, "_trials", lambda: [(text_page(70, 50)[None], 1.0), (text_page(64, 96)[None], 0.5)]
     )

@@ -33,13 +33,12 @@ def describe(model: str) -> dict[str, Any]:
 
     from drmamba import __version__, checkpoint
     from drmamba.config import PRESETS, preset
+    from drmamba.inference.models import read_header
     from drmamba.model.cost import gflops, parameters
     from drmamba.ops import available, choose_backend
 
     path = checkpoint.embedded(model) if model in PRESETS else Path(model)
-    config, origin = (
-        checkpoint.read_header(path) if path else (preset(model), checkpoint.Provenance(preset=model))
-    )
+    config, origin = read_header(path) if path else (preset(model), checkpoint.Provenance(preset=model))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return {
         "model": model,

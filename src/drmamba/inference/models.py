@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from drmamba import checkpoint
 from drmamba.checkpoint import Provenance
-from drmamba.config import PRESETS, EngineConfig, preset
+from drmamba.config import PRESETS, EngineConfig, ModelConfig, preset
 from drmamba.errors import CheckpointError, ConfigError
 from drmamba.inference.runtime import Runtime, usable_cores
 
@@ -56,6 +56,16 @@ def find_model(model: str | Path, engine: EngineConfig | None = None) -> Path | 
         return hub.fetch(found[0], f"model{EXPORTED}" if exported else hub.WEIGHTS, found[1])
     known = ", ".join(PRESETS)
     raise CheckpointError(f"there is no model {name!r}: give a file, a Hub id, or one of {known}")
+
+
+def read_header(path: Path) -> tuple[ModelConfig, Provenance]:
+    """What a model file says about itself, exported or not."""
+    if path.suffix != EXPORTED:
+        return checkpoint.read_header(path)
+    from drmamba.inference.onnx_runtime import OnnxRuntime
+
+    runtime = OnnxRuntime(path, EngineConfig(workers=1))
+    return runtime.model, runtime.provenance
 
 
 def cpu_lanes(model: str | Path, engine: EngineConfig) -> int:

@@ -73,8 +73,10 @@ def convert(network: DRMamba, provenance: Provenance, sha256: str = "") -> bytes
     onnx.helper.set_model_props(model, facts)
     del model.opset_import[:]
     model.opset_import.append(onnx.helper.make_opsetid("", OPSET))  # what else was there has been inlined
+    model.graph.name = "drmamba"
+    _strip(model.graph)
     onnx.checker.check_model(model, full_check=True)
-    data: bytes = model.SerializeToString()
+    data: bytes = model.SerializeToString(deterministic=True)
     return data
 
 
@@ -188,6 +190,14 @@ def _with_functions(model: Any, config: ModelConfig) -> Any:
     for text in (scan_function(config.block.directions), SOFTPLUS):
         model.functions.append(onnx.parser.parse_function(text))
     return onnx.inliner.inline_local_functions(model)
+
+
+def _strip(graph: Any) -> None:
+    """Take out what torch notes about where each node came from: lines of code, and paths of this machine."""
+    for part in (graph, *graph.node, *graph.initializer, *graph.input, *graph.output):
+        part.ClearField("metadata_props")
+        part.ClearField("doc_string")
+    graph.ClearField("value_info")  # every runtime infers it
 
 
 def _refuse(config: ModelConfig) -> None:
