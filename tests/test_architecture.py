@@ -35,6 +35,9 @@ OPTIONAL = {
     "timm",
     "lightning",
     "doxapy",
+    "huggingface_hub",
+    "onnxscript",
+    "pyarrow",
 }
 
 
