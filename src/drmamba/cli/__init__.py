@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from importlib import import_module
 
@@ -11,6 +12,8 @@ from drmamba import __version__
 from drmamba.errors import DRMambaError
 
 # name -> (module, what `drmamba --help` says); a module's `command` is loaded at use.
+INTERRUPTED = 130  # the exit code of a run that was stopped and can be resumed
+
 COMMANDS = {
     "binarize": ("drmamba.cli.binarize", "Turn scans into black-and-white pages."),
     "data": ("drmamba.cli.data", "Check, import, look at and make pages to train on."),
@@ -57,3 +60,7 @@ def main() -> None:
     except DRMambaError as error:
         click.echo(f"drmamba: {error}", err=True)
         sys.exit(2)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # one Ctrl-C more, while Python tidies up, changes nothing
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise

@@ -261,13 +261,14 @@ def _run(batch: Batch | RayBatch, jobs: list[Any], book: Any) -> int:
             if book:
                 book.add(record)
             progress.add(record)
+        progress.close()
+        progress.summary(stopped=batch.stopped)
     except KeyboardInterrupt:
         click.echo("drmamba: stopped; nothing half-written is left. The same command resumes.", err=True)
         return 130
     finally:
         signal.signal(signal.SIGINT, before)
         progress.close()
-    progress.summary(stopped=batch.stopped)
     if batch.stopped:
         return 130
     return 1 if progress.count["failed"] else 0

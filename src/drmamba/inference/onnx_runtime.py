@@ -18,7 +18,6 @@ from drmamba.errors import BackendError, CheckpointError, MissingExtra
 from drmamba.inference.runtime import Runtime, Windows, usable_cores
 
 SETTINGS = {
-    "session.set_denormal_as_zero": "1",
     "session.intra_op.allow_spinning": "0",
     "session.inter_op.allow_spinning": "0",
 }
