@@ -1,11 +1,12 @@
 """One update at a time."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
 
-from drmamba.config import RunConfig, replace_values
+from drmamba.config import LossConfig, RunConfig, replace_values
 from drmamba.errors import TrainingError
 from drmamba.training.learner import Learner
 from drmamba.training.start import initial_network
@@ -14,7 +15,8 @@ MakeBatch = Callable[..., dict[str, torch.Tensor]]
 
 
 def test_updates_lower_the_loss(quick: RunConfig, batch: MakeBatch) -> None:
-    learner = Learner(initial_network(quick), quick)
+    config = replace(quick, loss=LossConfig())  # every term of the paper's
+    learner = Learner(initial_network(config), config)
     reports = [learner.update(step, [batch()], progress=0.1) for step in range(12)]
     assert reports[-1].loss < 0.9 * reports[0].loss
     assert set(reports[0].parts) == {"sdf", "bce", "tv", "pfm", "cldice", "bnd", "aux"}
