@@ -1,5 +1,8 @@
 """Lanes: results in order, the same bytes whatever runs, no side effects."""
 
+import gc
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -90,3 +93,16 @@ def test_broken_weights_are_reported(page):
 def test_a_device_that_is_not_there_is_named():
     with pytest.raises(BackendError, match="nonsense"):
         Lanes(Flat(), EngineConfig(device="nonsense"))
+
+
+def test_lanes_that_nobody_holds_end_by_themselves():
+    before = set(threading.enumerate())
+    lanes = Lanes(Flat(), EngineConfig(device="cpu", workers=2))
+    began = set(threading.enumerate()) - before
+    assert len(began) == 2
+    del lanes
+    gc.collect()
+    deadline = time.monotonic() + 20
+    while any(thread.is_alive() for thread in began) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(thread.is_alive() for thread in began)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 import warnings
 from pathlib import Path
 
@@ -165,6 +166,21 @@ def test_a_page_without_regions_is_passed_on(workspace, dark):  # noqa: ARG001
     run(workspace, "OCR-D-IMG", operation_level="line")
     assert len(results(workspace)) == 2
     assert not list(workspace.find_files(fileGrp="OCR-D-BIN", mimetype="image/png"))
+
+
+def test_shutdown_waits_for_nobody(workspace, dark, monkeypatch):  # noqa: ARG001
+    """OCR-D calls it from `__del__`: a wait for threads inside the garbage collector can be for ever."""
+    processor = DRMambaBinarize(workspace)
+    processor.parameter = {}  # sets the processor up
+    assert processor.binarizer is not None
+
+    def join(thread, timeout=None):  # noqa: ARG001
+        pytest.fail(f"waited for {thread.name}")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "join", join)
+        processor.shutdown()
+    assert processor.binarizer is None
 
 
 def test_the_command_prints_its_description():

@@ -45,7 +45,8 @@ class Lanes:
         self._lane = threading.local()
         self._counting = threading.Lock()
         self.seconds, self.pixels = 0.0, 0  # CPU time inside the network, and what it has seen
-        self._pool = ThreadPoolExecutor(self.count, "drmamba-lane", initializer=self._enter)
+        # Threads know the runtime, not these lanes: lanes that nobody holds any more end by themselves.
+        self._pool = ThreadPoolExecutor(self.count, "drmamba-lane", _enter, (self._lane, network))
         here = threading.Barrier(self.count)
         for started in [self._pool.submit(here.wait) for _ in range(self.count)]:  # every lane, now
             started.result()
@@ -68,9 +69,6 @@ class Lanes:
     def submit(self, work: Callable[[Any], T]) -> Future[T]:
         """Run anything else with the lane's network (of torch), in turn with the windows."""
         return self._pool.submit(lambda: work(self._lane.network))
-
-    def _enter(self) -> None:
-        self._lane.network = self.runtime.enter()
 
     def _run(self, windows: list[RGB], suppress: float, min_contrast: int) -> list[Probability]:
         results = [np.zeros(window.shape[:2], np.float32) for window in windows]
@@ -102,6 +100,10 @@ class Lanes:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _enter(lane: threading.local, runtime: Runtime) -> None:
+    lane.network = runtime.enter()
 
 
 def contrast(window: RGB) -> int:

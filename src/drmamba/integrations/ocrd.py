@@ -64,10 +64,12 @@ class DRMambaBinarize(Processor):  # type: ignore[misc]
         )
 
     def shutdown(self) -> None:
-        """Free the model's threads."""
-        if self.binarizer is not None:
-            self.binarizer.close()
-            self.binarizer = None
+        """Let go of the model, whose threads then end by themselves.
+
+        OCR-D also calls this from `__del__`, so from the garbage collector, at any point of any thread. Waiting
+        for threads there is a deadlock when that point is inside the start of another thread.
+        """
+        self.binarizer = None
 
     def process_page_pcgts(self, *input_pcgts: OcrdPage | None, page_id: str | None = None) -> OcrdPageResult:
         """Binarize one page's image or those of its segments, as the level says.
