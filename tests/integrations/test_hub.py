@@ -19,7 +19,8 @@ from drmamba.config import ModelConfig, PushConfig, preset
 from drmamba.errors import CheckpointError, ConfigError, MissingExtra
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.models import find_model
-from drmamba.integrations.hub import card, push
+from drmamba.integrations.card import card
+from drmamba.integrations.hub import push
 from drmamba.model.hub import fetch, parse_id
 from drmamba.model.network import DRMamba
 from drmamba.model.pretrained import HUB, load_encoder_weights
@@ -192,7 +193,7 @@ def test_the_card_says_data_recipe_scores_limits_and_licence():
         "2009, 2010",
         "2018 was kept out",
         "1945 updates",
-        "| p-FM | 91.1 |",
+        "| p-FM | 91.10 |",
         "## Limits",
         "## Licence",
     ):

@@ -11,9 +11,9 @@ import click
 from drmamba import __version__
 from drmamba.errors import DRMambaError
 
-# name -> (module, what `drmamba --help` says); a module's `command` is loaded at use.
 INTERRUPTED = 130  # the exit code of a run that was stopped and can be resumed
 
+# name -> (module, what `drmamba --help` says); a module's `command` is loaded at use.
 COMMANDS = {
     "binarize": ("drmamba.cli.binarize", "Turn scans into black-and-white pages."),
     "data": ("drmamba.cli.data", "Check, import, look at and make pages to train on."),
@@ -24,7 +24,7 @@ COMMANDS = {
     "serve": ("drmamba.cli.serve", "A web page and an HTTP API."),
     "evaluate": ("drmamba.cli.evaluate", "The contest's scores of binarized pages."),
     "benchmark": ("drmamba.cli.benchmark", "Methods side by side on the same pages."),
-    "export": ("drmamba.cli.export", "Write a model as ONNX, for use without torch."),
+    "export": ("drmamba.cli.export", "Write a model as ONNX, or small and with a card."),
     "push": ("drmamba.cli.push", "Put a model on the Hugging Face Hub."),
     "info": ("drmamba.cli.info", "Parameters, cost, backend and origin of a model."),
 }

@@ -11,9 +11,8 @@ from drmamba.config import EngineConfig, ModelConfig, PushConfig
 from drmamba.errors import CheckpointError, ConfigError
 from drmamba.inference.models import find_model
 from drmamba.inference.onnx_runtime import OnnxRuntime
+from drmamba.integrations.card import card
 from drmamba.model.hub import WEIGHTS, parse_id, upload
-
-SCORES = {"fm": "FM", "pfm": "p-FM", "psnr": "PSNR", "drd": "DRD", "validation_fm": "FM, validation"}
 
 
 def push(
@@ -47,64 +46,6 @@ def push(
     return f"{name[0]}@{commit}"
 
 
-def card(repository: str, network: ModelConfig, provenance: Provenance, licence: str) -> str:
-    """The model card: what it is for, what it was trained on, its scores, its limits, its licence."""
-    facts = {
-        "license": licence,
-        "library_name": "drmamba",
-        "pipeline_tag": "image-segmentation",
-        "tags": ["document-binarization", "dibco", "mamba", "ocr"],
-        "model-index": _index(repository, provenance),
-    }
-    # JSON is YAML; one line a key keeps it readable.
-    front = "\n".join(f"{key}: {json.dumps(value)}" for key, value in facts.items() if value)
-    data = ", ".join(provenance.data) or "not stated"
-    held_out = f" The year {provenance.held_out} was kept out of it." if provenance.held_out else ""
-    return f"""---
-{front}
----
-
-# {repository.split("/")[1]}
-
-Turns degraded document scans into clean black-and-white pages. A `{provenance.preset}` DR-Mamba network
-(encoder {network.encoder}) for [drmamba](https://pypi.org/project/drmamba/).
-
-```python
-from drmamba import Binarizer
-
-page = Binarizer.from_pretrained("{repository}")("scan.jpg")
-page.save("scan.png")
-```
-
-    drmamba binarize scans -o pages --model {repository}
-
-Pin a commit with `{repository}@SHA` where results must not change.
-
-## Data
-
-Trained on: {data}.{held_out}
-
-## Recipe
-
-{provenance.notes or "Not stated."} Preset `{provenance.preset}`, drmamba {provenance.version or "unknown"},
-{provenance.date or "date unknown"}. All settings of the network are in `config.json`, and inside `{WEIGHTS}`.
-
-## Scores
-
-{_scores(provenance)}
-
-## Limits
-
-The scores are of the pages named above them; other material may come out worse. The network has learned from scans of
-text: photographs, drawings in tone and colour prints are not its subject. drmamba flags pages whose result is doubtful
-(`drmamba binarize --report`); look at those.
-
-## Licence
-
-The weights: {licence}. The pages they were trained on stay under the terms of those who published them.
-"""
-
-
 def _config(network: ModelConfig, provenance: Provenance) -> dict[str, Any]:
     return {
         "model_type": "drmamba",
@@ -112,31 +53,3 @@ def _config(network: ModelConfig, provenance: Provenance) -> dict[str, Any]:
         "config": network.to_dict(),
         "provenance": provenance.to_dict(),
     }
-
-
-def _known(provenance: Provenance) -> dict[str, float]:
-    """Scores with a name, to two digits."""
-    numbers = {key: provenance.metrics.get(key) for key in SCORES}
-    return {key: round(float(v), 2) for key, v in numbers.items() if isinstance(v, int | float)}
-
-
-def _scores(provenance: Provenance) -> str:
-    known = _known(provenance)
-    if not known:
-        return "None are stated."
-    where = f"on the unseen year {provenance.held_out}" if provenance.held_out else "on validation pages"
-    rows = "\n".join(f"| {SCORES[key]} | {value} |" for key, value in known.items())
-    return f"Mean over pages, {where} unless said otherwise:\n\n| score | value |\n|---|---|\n{rows}"
-
-
-def _index(repository: str, provenance: Provenance) -> list[dict[str, Any]]:
-    """The scores on unseen pages as the Hub reads them."""
-    known = {key: value for key, value in _known(provenance).items() if key != "validation_fm"}
-    if not known or not provenance.held_out:
-        return []
-    result = {
-        "task": {"type": "image-segmentation", "name": "document binarization"},
-        "dataset": {"type": "dibco", "name": f"DIBCO {provenance.held_out}"},
-        "metrics": [{"type": key, "name": SCORES[key], "value": value} for key, value in known.items()],
-    }
-    return [{"name": repository.split("/")[1], "results": [result]}]

@@ -1,0 +1,57 @@
+"""A model as it is handed on: half the size, with the scores of its folds inside and a card beside it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from drmamba import checkpoint
+from drmamba.config import PushConfig
+from drmamba.errors import CheckpointError, DataError
+from drmamba.experiments.report import CONTEST
+from drmamba.experiments.series import incomplete
+from drmamba.images import write_atomic
+from drmamba.integrations.card import FOLDS, card
+
+
+def release(
+    model: Path, output: Path, *, name: str = "lite", folds: Path | None = None, notes: str = ""
+) -> None:
+    """Write a trained model as float16 to `output`, and its card, `output` with the ending .md.
+
+    folds: the results.json of `drmamba loo` with the same recipe. Its scores are what can be said of a
+    model that has itself seen every page.
+    """
+    network, provenance = checkpoint.load(model)
+    if not provenance.trained:
+        raise CheckpointError(f"{model} is untrained; nobody could use it")
+    metrics = dict(provenance.metrics)
+    if folds is not None:
+        metrics[FOLDS] = fold_scores(folds)
+    if notes:
+        provenance = replace(provenance, notes=f"{provenance.notes}. {notes}" if provenance.notes else notes)
+    provenance = replace(provenance, metrics=metrics)
+    checkpoint.save(output, network, provenance, half=True)
+    config, stated = checkpoint.read_header(output)
+    write_atomic(output.with_suffix(".md"), card(name, config, stated, PushConfig().licence).encode())
+
+
+def fold_scores(path: Path) -> dict[str, Any]:
+    """Year by year and on average, from a results.json of `drmamba loo`."""
+    try:
+        results = json.loads(path.read_text())
+        years = {
+            year: {"pages": len(fold["pages"])} | {m: round(float(fold["mean"][m]), 2) for m in CONTEST}
+            for year, fold in sorted(results["years"].items())
+        }
+        mean = {m: round(float(results["average"][m]), 2) for m in CONTEST}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path} is no results.json of `drmamba loo`: {error}") from error
+    pages = {year: int(means["pages"]) for year, means in years.items()}
+    return {
+        "mean": {"pages": sum(pages.values())} | mean,
+        "years": years,
+        "notes": [*incomplete(pages.items())],
+    }

@@ -1,0 +1,93 @@
+"""A model as it is handed on: float16, fold scores, a card."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+from drmamba import checkpoint
+from drmamba.checkpoint import Provenance
+from drmamba.cli import group
+from drmamba.config import preset
+from drmamba.errors import CheckpointError, ConfigError, DataError
+from drmamba.integrations.release import fold_scores
+from drmamba.model.network import DRMamba
+
+SCORES = {"fm": 91.234, "pfm": 94.5, "psnr": 20.1, "drd": 2.5}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("run") / "model.safetensors"
+    about = Provenance(preset="lite", trained=True, data=("2018", "2019"), notes="7 updates")
+    checkpoint.save(path, DRMamba(preset("lite")), about)
+    return path
+
+
+def results(path, **changes):
+    years = {
+        "2019": {"mean": SCORES, "pages": [{}] * 13},
+        "2018": {"mean": SCORES | {"fm": 89}, "pages": [{}] * 10},
+    }
+    path.write_text(json.dumps({"years": years, "average": SCORES | {"fm": 90.117}} | changes))
+    return path
+
+
+def export(*args):
+    return CliRunner().invoke(group, ["export", "--format", "safetensors", *map(str, args)])
+
+
+def test_half_the_size_with_scores_and_a_card(model, tmp_path):
+    out = tmp_path / "lite.safetensors"
+    done = export(
+        "-o",
+        out,
+        "--model",
+        model,
+        "--folds",
+        results(tmp_path / "r.json"),
+        "--notes",
+        "From synthetic pages",
+    )
+    assert done.exit_code == 0, done.output
+    assert out.stat().st_size < 0.52 * model.stat().st_size
+    whole, half = checkpoint.load(model)[0].state_dict(), checkpoint.load(out)[0].state_dict()
+    assert all(np.allclose(whole[k], half[k], rtol=1e-3, atol=1e-6) for k in whole)
+    about = checkpoint.read_header(out)[1]
+    assert about.notes == "7 updates. From synthetic pages"
+    folds = about.metrics["leave_one_year_out"]
+    assert folds["mean"] == {"pages": 23, "fm": 90.12, "pfm": 94.5, "psnr": 20.1, "drd": 2.5}
+    assert list(folds["years"]) == ["2018", "2019"]
+    card = out.with_suffix(".md").read_text()
+    for words in (
+        "| 2018 | 10 | 89.00 |",
+        "| average of 2 | 23 | 90.12 |",
+        "13 of the contest's 20 pages",
+        "has seen all these pages",
+    ):
+        assert words in card
+    index = json.loads(
+        next(line for line in card.splitlines() if line.startswith("model-index")).split(": ", 1)[1]
+    )
+    assert index[0]["results"][0]["metrics"][0] == {"type": "fm", "name": "FM", "value": 90.12}
+
+
+def test_what_cannot_be_released(model, tmp_path):
+    (tmp_path / "bad.json").write_text('{"years": {"2018": {}}}')
+    with pytest.raises(DataError, match=r"bad\.json is no results\.json"):
+        fold_scores(tmp_path / "bad.json")
+    with pytest.raises(DataError, match=r"none\.json is no results\.json"):
+        fold_scores(tmp_path / "none.json")
+    checkpoint.save(tmp_path / "raw.safetensors", DRMamba(preset("lite")), Provenance())
+    out = tmp_path / "out.safetensors"
+    for args, kind in (
+        (("-o", out, "--model", tmp_path / "raw.safetensors"), CheckpointError),
+        (("-o", out, "--model", "tiny"), CheckpointError),
+        (("-o", tmp_path / "out.bin", "--model", model), ConfigError),
+        (("-o", tmp_path / "out.onnx", "--model", model, "--format", "onnx", "--notes", "x"), ConfigError),
+    ):
+        assert isinstance(export(*args).exception, kind)
+    assert not out.exists()
