@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from drmamba import checkpoint
+from drmamba.checkpoint import Provenance
 from drmamba.config import RunConfig, replace_values
 from drmamba.errors import CheckpointError, DataError, TrainingError
 from drmamba.training.folder import RunFolder
@@ -127,6 +128,20 @@ def test_wrong_data_stops_before_anything_is_trained(quick: RunConfig, tmp_path:
         go(replace_values(quick, {"source": {"data": str(tmp_path / "nowhere")}}), tmp_path / "b")
     with pytest.raises(DataError, match="no years"):
         go(replace_values(quick, {"source": {"data": "synthetic"}}), tmp_path / "c")
+    assert not list(tmp_path.glob("[abc]"))  # so that the same folder can be used with the right data
+
+
+def test_no_model_is_judged_on_what_it_started_from(quick: RunConfig, tmp_path: Path) -> None:
+    year = quick.source.hold_out
+    first = tmp_path / "first.safetensors"
+    checkpoint.save(first, initial_network(quick), Provenance(trained=True, data=("synthetic", str(year))))
+    with pytest.raises(TrainingError, match=f"first.safetensors was trained on {year}, which this run"):
+        go(replace_values(quick, {"source": {"init": str(first)}}), tmp_path / "run")
+    checkpoint.save(first, initial_network(quick), Provenance(trained=True, data=("synthetic",)))
+    folder = go(
+        replace_values(quick, {"source": {"init": str(first)}, "train": {"steps": 1}}), tmp_path / "run"
+    )
+    assert "synthetic" in checkpoint.read_header(folder.model)[1].data
 
 
 def test_a_run_starts_from_another_model(quick: RunConfig, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from drmamba.cli import INTERRUPTED
 from drmamba.cli.train import configured, run_options
 from drmamba.config import LossConfig, recipe
 from drmamba.errors import ConfigError
@@ -59,5 +60,5 @@ def command(
     texts = list(ablations.ablate(config, Path(root), table, years, engine, say, rows))
     if len(texts) < total:
         click.echo(f"stopped with {len(texts)} of {total} runs done; the same command goes on", err=True)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     click.echo(texts[-1])

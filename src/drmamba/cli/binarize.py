@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drmamba.cli import INTERRUPTED
 from drmamba.config import PROTOCOLS, EngineConfig, InferenceConfig, ReadingConfig, ScaleConfig, WindowConfig
 
 if TYPE_CHECKING:
@@ -265,12 +266,12 @@ def _run(batch: Batch | RayBatch, jobs: list[Any], book: Any) -> int:
         progress.summary(stopped=batch.stopped)
     except KeyboardInterrupt:
         click.echo("drmamba: stopped; nothing half-written is left. The same command resumes.", err=True)
-        return 130
+        return INTERRUPTED
     finally:
         signal.signal(signal.SIGINT, before)
         progress.close()
     if batch.stopped:
-        return 130
+        return INTERRUPTED
     return 1 if progress.count["failed"] else 0
 
 

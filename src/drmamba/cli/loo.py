@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from drmamba.cli import INTERRUPTED
 from drmamba.cli.train import configured, run_options
 
 
@@ -44,5 +45,5 @@ def command(
         done = scores
     if len(done) < total:
         click.echo(f"stopped with {len(done)} of {total} folds done; the same command goes on", err=True)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     click.echo(table(done, config.preset, total))

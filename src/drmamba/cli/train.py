@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from drmamba.cli import INTERRUPTED
 from drmamba.config import PRESETS, RunConfig, recipe, replace_values, set_value
 from drmamba.errors import ConfigError, TrainingError
 
@@ -144,7 +145,7 @@ def finish(result: Result) -> None:
     if not result.finished:
         words = f"stopped after update {result.position.step}, nothing is lost; go on with: "
         click.echo(words + result.folder.resume_command, err=True)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     scores = result.scores or {}
     click.echo(f"the model is {result.folder.model}", err=True)
     for name, value in scores.get("mean", {}).items():

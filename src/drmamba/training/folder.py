@@ -71,6 +71,11 @@ class RunFolder:
         record = {"version": drmamba.__version__, "config": config.to_dict()}
         write_atomic(self.settings, json.dumps(record, indent=1).encode())
 
+    def seen_before(self) -> list[str]:
+        """What the model that the run started from was trained on, as it was noted then."""
+        found: list[str] = json.loads(self.manifest.read_text()).get("before", [])
+        return found
+
     @property
     def finished(self) -> bool:
         """Whether the final scores are written: they come last."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from drmamba.checkpoint import read_header
 from drmamba.config import RunConfig, replace_values
 from drmamba.data.dataset import CropDataset
 from drmamba.data.dibco import Pair, Split, find_pairs, split
@@ -51,15 +52,17 @@ class Material:
 
     config: RunConfig
     split: Split
+    before: tuple[str, ...] = ()  # the sets that the model it starts from was trained on
 
     @classmethod
     def of(cls, config: RunConfig) -> Material:
         """Find and divide the pages that the config names."""
         source = config.source
+        before = _seen_before(config)
         if source.data == SYNTHETIC:
             if source.hold_out or source.extra:
                 raise DataError("synthetic pages have no years: leave out --hold-out and --extra")
-            return cls(replace_values(config, {"data": {"synthetic_share": 1.0}}), Split((), (), ()))
+            return cls(replace_values(config, {"data": {"synthetic_share": 1.0}}), Split((), (), ()), before)
         extra = [pair for root in source.extra for pair in find_pairs(root)]
         divided = split(
             find_pairs(source.data),
@@ -69,7 +72,7 @@ class Material:
             seed=config.train.seed,
             extra=extra,
         )
-        return cls(config, divided)
+        return cls(config, divided, before)
 
     @property
     def pages(self) -> int:
@@ -97,7 +100,7 @@ class Material:
 
     def record(self, path: Path) -> None:
         """Write the manifest, or compare with the one a resumed run began with."""
-        found = manifest(self.split)
+        found = {**manifest(self.split), "before": list(self.before)}
         if not path.is_file():
             write_atomic(path, json.dumps(found, indent=1).encode())
             return
@@ -123,6 +126,21 @@ class Material:
 def exam(pairs: Sequence[Pair]) -> list[ExamPage]:
     """Pairs as pages to be scored on."""
     return [ExamPage(pair.year, pair.name, pair=pair) for pair in pairs]
+
+
+def _seen_before(config: RunConfig) -> tuple[str, ...]:
+    """What the model of `--init` has seen; none of it may be judged on. A file that is gone is missed at a start."""
+    path = Path(config.source.init or "")
+    if not path.is_file():
+        return ()
+    seen = read_header(path)[1].data
+    judged = {config.source.hold_out, *config.data.validate_on} & {*seen}
+    if judged:
+        raise TrainingError(
+            f"{path} was trained on {', '.join(sorted(map(str, judged)))}, which this run would be judged on; "
+            "start from a model that has not seen it"
+        )
+    return seen
 
 
 def _differences(known: dict[str, Any], found: dict[str, Any]) -> list[str]:

@@ -73,6 +73,7 @@ def train(
     """
     folder = RunFolder(Path(root))
     engine = fabric(config, devices, accelerator)
+    material = None if resume else Material.of(config)  # before the folder: wrong data leaves none behind
     if engine.global_rank == 0:
         if not resume:
             folder.begin(config)
@@ -81,7 +82,7 @@ def train(
     if resume and folder.finished:
         return Result(folder, Position(), folder.read_scores())
     engine.launch()
-    material = Material.of(config)
+    material = material or Material.of(config)
     if engine.global_rank == 0:
         material.record(folder.manifest)
     with _no_denormals():
@@ -277,7 +278,7 @@ class _Run:
             preset=self.config.preset,
             date=datetime.date.today().isoformat(),
             trained=True,
-            data=self.material.names,
+            data=tuple(sorted({*self.material.names, *self.folder.seen_before()})),
             held_out=source.hold_out or "",
             metrics={**scores.get("mean", {}), "validation_fm": self.position.fm},
             notes=f"{self.position.step} updates, {self.position.seconds / 60:.1f} minutes",
