@@ -21,6 +21,7 @@ from drmamba.experiments.report import (
     machine,
     number,
     plot_years,
+    settings,
     stamp,
     write_text,
 )
@@ -197,7 +198,7 @@ def write_table(
         for variant in rows
         if variant.name in done
     }
-    write_text(root / f"{table}.json", as_json({**facts, "config": config.to_dict(), "rows": measured}))
+    write_text(root / f"{table}.json", as_json({**facts, "config": settings(config), "rows": measured}))
     if done:
         names = [variant.name for variant in rows if variant.name in done]
         curves: dict[str, dict[str, list[float | None]]] = {

@@ -20,6 +20,7 @@ from drmamba.experiments.report import (
     machine,
     number,
     plot_years,
+    settings,
     stamp,
     write_text,
 )
@@ -66,7 +67,7 @@ def leave_one_out(
 
 def write_results(root: Path, config: RunConfig, done: dict[str, Scores], folds: int) -> None:
     """The three files, from the folds that are done."""
-    facts = {**stamp(), "machine": machine(), "preset": config.preset, "config": config.to_dict()}
+    facts = {**stamp(), "machine": machine(), "preset": config.preset, "config": settings(config)}
     if any(scores["classical"] for scores in done.values()):
         facts["classical"] = library_version()
     measured = {

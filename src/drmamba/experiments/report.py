@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from drmamba import __version__
+from drmamba.config import RunConfig
 from drmamba.images import write_atomic
 from drmamba.metrics import DEFINITIONS, MEANS, VERSION
 
@@ -62,6 +63,20 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value
+
+
+def settings(config: RunConfig) -> dict[str, Any]:
+    """A run's settings for a report that others read: of a path on this machine only its last part."""
+
+    def named(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: named(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [named(item) for item in value]
+        return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+
+    found: dict[str, Any] = named(config.to_dict())
+    return found
 
 
 def as_json(report: Mapping[str, Any]) -> str:
