@@ -186,4 +186,8 @@ def test_no_seam_the_result_at_a_seam_is_that_of_a_window_centred_there():
         centred = made(np.ascontiguousarray(page[:, 48:176]), **plain).probability
     seam = slice(96 - 8, 128 + 8)  # where the windows at 0 and 96 overlap, and a little around
     inside = centred[:, seam.start - 48 : seam.stop - 48]
-    assert np.abs(blended[:, seam] - inside).max() < 0.02
+    difference = np.abs(blended[:, seam] - inside)
+    assert difference.mean() < 0.001
+    assert difference.max() < 0.1
+    sure = np.abs(inside - 0.5) > 0.1
+    assert ((blended[:, seam] > 0.5) == (inside > 0.5))[sure].all()
