@@ -66,8 +66,7 @@ class Worker:
         if not line:
             status = self._process.wait()
             self.close()
-            died = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
-            raise WorkerError(f"the method's process {died} (out of memory?)")
+            raise WorkerError(f"the method's process {died(status)}")
         answer = json.loads(line)
         if "error" in answer:
             raise WorkerError(answer["error"])
@@ -105,6 +104,14 @@ def peak_memory() -> int:
         return 0
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
+
+
+def died(status: int) -> str:
+    """How a process ended, in words."""
+    if status >= 0:
+        return f"ended with status {status}"
+    ended = f"was ended by {signal.Signals(-status).name}"
+    return f"{ended} (out of memory?)" if status == -signal.SIGKILL else ended
 
 
 def load(kind: str, source: str, protocol: str) -> Binarize:
