@@ -1,10 +1,12 @@
 """`drmamba info`: facts for people and for machines."""
 
 import json
+import sys
 
 from click.testing import CliRunner
 
 from drmamba.cli import group
+from drmamba.errors import CheckpointError
 
 
 def test_json_facts():
@@ -28,3 +30,13 @@ def test_a_missing_file_is_one_line():
     result = CliRunner().invoke(group, ["info", "--model", "nowhere.safetensors"])
     assert result.exit_code != 0
     assert "there is no model file nowhere.safetensors" in str(result.exception)
+
+
+def test_without_torch_one_line_says_what_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for args in (["info"], ["export", "-o", str(tmp_path / "m.onnx")]):
+        result = CliRunner().invoke(group, args)
+        assert isinstance(result.exception, CheckpointError)
+        assert f"drmamba {args[0]} needs torch, which is not installed: pip install torch" in str(
+            result.exception
+        )

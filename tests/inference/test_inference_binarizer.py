@@ -172,6 +172,10 @@ def test_a_hub_id_is_fetched(tmp_path, monkeypatch):
     assert asked == [("somebody/drmamba-lite", "model.safetensors", None)]
     with pytest.raises(CheckpointError, match="there is no model"):
         load_model("runs/missing.safetensors")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "f2018").mkdir(parents=True)
+    with pytest.raises(CheckpointError, match=r"runs/f2018 is a folder; give the model file in it"):
+        load_model("runs/f2018")
 
 
 def test_no_seam_the_result_at_a_seam_is_that_of_a_window_centred_there():

@@ -110,3 +110,17 @@ def test_pages_are_numbered_only_when_there_are_several(tmp_path):
     assert job.soft(12, 30).name == "book-0012.soft.png"
     (job,) = plan([tmp_path / "book.pdf"], tmp_path / "out", "tiff")
     assert job.page(12, 30).name == "book.tif"
+
+
+def test_pages_of_a_book_and_files_named_like_them_keep_apart(tmp_path):
+    for name in ("book.pdf", "book-0001.jpg", "book-0002.tif", "other-0001.jpg", "book-001.jpg"):
+        (tmp_path / "in" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "in" / name).touch()
+    jobs = {job.source.name: job for job in plan([tmp_path / "in"], tmp_path / "out")}
+    assert jobs["book.pdf"].page(1, 2).name == "book-0001.png"
+    assert jobs["book-0001.jpg"].output.name == "book-0001.jpg.png"
+    assert jobs["book-0002.tif"].output.name == "book-0002.tif.png"
+    assert jobs["other-0001.jpg"].output.name == "other-0001.png"
+    assert jobs["book-001.jpg"].output.name == "book-001.png"
+    beside = {job.source.name: job for job in plan([tmp_path / "in"], None)}
+    assert beside["book-0001.jpg"].output.name == "book-0001.bin.png"

@@ -86,8 +86,14 @@ def test_what_cannot_be_released(model, tmp_path):
     for args, kind in (
         (("-o", out, "--model", tmp_path / "raw.safetensors"), CheckpointError),
         (("-o", out, "--model", "tiny"), CheckpointError),
+        (("-o", model, "--model", model), CheckpointError),
         (("-o", tmp_path / "out.bin", "--model", model), ConfigError),
         (("-o", tmp_path / "out.onnx", "--model", model, "--format", "onnx", "--notes", "x"), ConfigError),
     ):
         assert isinstance(export(*args).exception, kind)
     assert not out.exists()
+
+
+def test_a_card_shows_how_its_own_file_is_used(model, tmp_path):
+    assert export("-o", tmp_path / "papyri.safetensors", "--model", model).exit_code == 0
+    assert 'Binarizer.from_pretrained("papyri.safetensors")' in (tmp_path / "papyri.md").read_text()

@@ -16,7 +16,7 @@ from drmamba.inference.batch import Batch
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.jobs import plan
 from drmamba.model.network import DRMamba
-from drmamba.scale.ray_batch import RayBatch, _pool, _ray
+from drmamba.scale.ray_batch import RayBatch, _pool, _ray, _reason
 from drmamba.scale.worker import PageWorker
 
 pytestmark = [
@@ -223,3 +223,13 @@ def test_the_pool_follows_the_resources():
     assert _pool([node(CPU=8, memory=64e9, GPU=2)], cpu) == (8, False)
     with pytest.raises(ClusterError, match="no node of the Ray cluster has a core"):
         _pool([node(CPU=0, memory=64e9)], cpu)
+    with pytest.raises(ClusterError, match="has a GPU; leave out --device cuda"):
+        _pool([big], replace(cpu, device="cuda"))
+
+
+def test_the_reason_of_a_failure_is_never_empty():
+    error = RuntimeError("an actor died\nwithout memory")
+    error.__cause__ = Exception()
+    assert _reason(error) == "RuntimeError: without memory"
+    error.__cause__ = ValueError("the cause")
+    assert _reason(error) == "ValueError: the cause"

@@ -1,5 +1,6 @@
 """Batches over stores: the local engine's bytes, whole objects only, the same skip and resume."""
 
+import contextlib
 import json
 import sys
 from dataclasses import replace
@@ -13,12 +14,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "inference"))
 from object_store import ObjectStore
 from stand_in import binarizer, save, text_page
 
-from drmamba.errors import InputError
+from drmamba.errors import ImageError, InputError
 from drmamba.images import Bitmap, encode
 from drmamba.inference.batch import Batch, BatchOptions
 from drmamba.inference.jobs import Shard, plan
 from drmamba.scale.store_batch import StoreBatch
-from drmamba.scale.stores import Store, plan_stores
+from drmamba.scale.stores import Store, _shown, plan_stores
 
 
 @pytest.fixture(scope="module")
@@ -106,27 +107,72 @@ def test_what_is_there_is_skipped_and_what_is_missing_made(dark, place):
         assert {r.status for r in run(other, source, out, overwrite=True)} == {"failed", "done"}
 
 
-def test_an_upload_that_breaks_off_leaves_nothing(dark, sources, tmp_path, monkeypatch):
-    import drmamba.scale.stores as module
+class Torn:
+    """A file system whose line dies in the middle of every upload."""
 
-    def torn(source, target, _=0):
-        target.write(source.read()[:20])
-        raise OSError("the line is dead")
+    def __init__(self, files):
+        self.files = files
 
+    def __getattr__(self, name):
+        return getattr(self.files, name)
+
+    @contextlib.contextmanager
+    def open_output_stream(self, path):
+        with self.files.open_output_stream(path) as stream:
+            stream.write(b"x" * 20)
+            raise OSError("the line is dead")
+            yield
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(dark, sources, tmp_path):
     jobs, stores = plan_stores((sources / "sub").as_uri(), (tmp_path / "there").as_uri())
     batch = StoreBatch(dark, BatchOptions(), *stores)
-    whole = module.Store.fetch
-    monkeypatch.setattr(module.Store, "fetch", lambda self, path, to: whole(self, path, to))
-    fetched = module.shutil.copyfileobj
-    monkeypatch.setattr(
-        module.shutil,
-        "copyfileobj",
-        lambda a, b, n: (torn if "out" in str(getattr(a, "name", "")) else fetched)(a, b, n),
-    )
+    batch.target.files = Torn(batch.target.files)
     records = list(batch.run(jobs))
     assert {r.status for r in records} == {"failed"}
     assert all("cannot write" in r.error and "the line is dead" in r.error for r in records)
-    assert not list((tmp_path / "there").rglob("*.png"))
+    assert not tree(tmp_path / "there")
+
+
+def test_a_page_that_cannot_be_read_back_makes_no_short_object(place, tmp_path):
+    _, out, there = place
+    with pytest.raises(ImageError, match="cannot write"):
+        Store(out).put(tmp_path / "gone.png", "a.png")
+    assert not there()
+
+
+def test_whatever_a_driver_raises_costs_one_file(dark, sources, tmp_path, monkeypatch):
+    fetch = Store.fetch
+
+    def broken(self, path, to):
+        if path == "sub/1.png":
+            raise RuntimeError("of the driver's own kind")
+        return fetch(self, path, to)
+
+    monkeypatch.setattr(Store, "fetch", broken)
+    records = {r.input: r for r in run(dark, sources.as_uri(), (tmp_path / "there").as_uri())}
+    assert "sub/1.png: of the driver's own kind" in records["sub/1.png"].error
+    assert {records[f"sub/{i}.png"].status for i in (0, 2)} == {"done"}
+
+
+def test_a_second_name_of_the_sources_is_no_place_for_results(sources, tmp_path):
+    (tmp_path / "link").symlink_to(sources)
+    for out in (tmp_path / "link", f"{sources}/../in", f"{sources}//"):
+        with pytest.raises(InputError, match="would overwrite a source"):
+            plan_stores(sources.as_uri(), str(out))
+    jobs, _ = plan_stores(sources.as_uri(), str(tmp_path / "link" / "sub"))
+    assert [job.source.name for job in jobs] == ["bad.jpg", "book.tif"]  # what is there counts as results
+
+
+def test_what_is_shown_of_a_uri():
+    assert _shown("s3://key:secret@bucket/scans/?region=eu") == "s3://bucket/scans"
+    assert (
+        _shown("abfs://scans:key@acct.dfs.core.windows.net/2020")
+        == "abfs://scans@acct.dfs.core.windows.net/2020"
+    )
+    with pytest.raises(InputError) as caught:
+        Store("gopher://key:secret@host/path")
+    assert "secret" not in str(caught.value)
 
 
 def test_planning_over_stores(place):

@@ -118,9 +118,11 @@ def test_another_model_under_the_same_name_is_refused(tmp_path):
         PageWorker(assignment, Tries())
 
 
-def test_a_file_without_a_page_still_has_its_row(tmp_path, monkeypatch):
+def test_a_file_that_comes_back_without_a_result_has_failed(tmp_path, monkeypatch):
     (tmp_path / "a.png").write_bytes(b"x")
     worker = Scripted(Tries())
     monkeypatch.setattr(worker, "batch", type("B", (), {"run": lambda *_: iter(())})(), raising=False)
     (job,) = plan([tmp_path / "a.png"], tmp_path / "out")
-    assert list(PageWorker.work(worker, {3: job})) == [(3, [])]
+    ((file, (record,)),) = PageWorker.work(worker, {3: job})
+    assert (file, record.status) == (3, "failed")
+    assert str(tmp_path / "a.png") in record.error

@@ -167,6 +167,8 @@ def command(
     reading = ReadingConfig(max_pixels=max_pixels, dpi=dpi)
 
     # Before torch is loaded: a wrong path is told at once.
+    if report and re.match(r"\w{2,}:/", str(report)):
+        raise click.UsageError("--report is a file on this machine, not a URI")
     jobs, stores = _planned(paths, output, format_, shard, where)
     if shard and report:
         report = report.with_stem(f"{report.stem}-{shard.replace('/', '-of-')}")

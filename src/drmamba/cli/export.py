@@ -33,7 +33,9 @@ def command(format_: str, output: Path, model: str, folds: Path | None, notes: s
     or as safetensors in half the size, with a model card beside it.
     """
     from drmamba.errors import CheckpointError, ConfigError
+    from drmamba.inference.models import find_model, require_torch
 
+    require_torch("drmamba export")
     if output.suffix != FORMATS[format_]:
         raise ConfigError(f"{output} must end in {FORMATS[format_]}, by which the program knows such a model")
     if format_ == "onnx":
@@ -43,7 +45,6 @@ def command(format_: str, output: Path, model: str, folds: Path | None, notes: s
 
         checked = f"; off torch by at most {export(model, output):.1g}"
     else:
-        from drmamba.inference.models import find_model
         from drmamba.integrations.release import release
 
         path = find_model(model)

@@ -29,6 +29,10 @@ def describe(model: str) -> dict[str, Any]:
     """The facts of a preset or a weights file, as plain values."""
     from pathlib import Path
 
+    from drmamba.inference.models import require_torch
+
+    require_torch("drmamba info")
+
     import torch
 
     from drmamba import __version__, checkpoint

@@ -160,7 +160,10 @@ class Exploration:
         @torch.inference_mode()
         def look(network: nn.Module) -> Seen:
             if not isinstance(network, DRMamba):
-                raise InputError(f"only a DRMamba network can explain itself, not a {type(network).__name__}")
+                raise InputError(
+                    f"only a DRMamba network can explain itself, not a {type(network).__name__}; "
+                    "of an exported model give the .safetensors file it was made from"
+                )
             routes = network.routes(_image(window, network))
             found = _probability(network, routes, suppress, blank)
             D, B, beta = routes.maps

@@ -66,8 +66,7 @@ class Shard:
 
     def holds(self, relative: PurePath) -> bool:
         """Whether this part has the file at this place below the folder that was given."""
-        name = relative.with_suffix("").as_posix().casefold()
-        digest = hashlib.blake2b(name.encode("utf-8", "surrogateescape"), digest_size=8).digest()
+        digest = hashlib.blake2b(_bare(relative).encode("utf-8", "surrogateescape"), digest_size=8).digest()
         return int.from_bytes(digest) % self.count == self.number - 1
 
 
@@ -103,14 +102,15 @@ def name_outputs(
     key: Callable[[Path], str] = lambda path: str(path).casefold(),
 ) -> list[Job]:
     """A job for each (source, place below `out`) of a shard; `key` is equal for paths that may be one file."""
-    empty, mine = True, []
-    for source, relative in found:
-        empty = False
-        if shard is None or shard.holds(relative):
-            mine.append((source, relative))
-    if empty:
+    found = list(found)
+    mine = [pair for pair in found if shard is None or shard.holds(pair[1])]
+    if not found:
         raise InputError(f"there is nothing to do: no readable file ({', '.join(SUFFIXES)}) in {where}")
-    outputs = [_output(source, relative, out, format, full=False) for source, relative in mine]
+    books = {_bare(relative) for _, relative in found if relative.suffix.lower() in SAME}
+    outputs = [
+        _output(source, relative, out, format, full=out is not None and _is_a_page_of(books, relative))
+        for source, relative in mine
+    ]
     places = list(map(key, outputs))
     taken, jobs = Counter(places), []
     used: set[str] = set()
@@ -123,6 +123,16 @@ def name_outputs(
         used.add(place)
         jobs.append(Job(source, output))
     return jobs
+
+
+def _bare(relative: PurePath) -> str:
+    return relative.with_suffix("").as_posix().casefold()
+
+
+def _is_a_page_of(books: set[str], relative: PurePath) -> bool:
+    """Whether a file is named as a page of another source is: book-0001.jpg beside book.pdf."""
+    book, dash, number = _bare(relative).rpartition("-")
+    return bool(dash) and len(number) >= 4 and number.isdecimal() and book in books
 
 
 def _single(paths: list[Path], out: Path) -> list[Job]:

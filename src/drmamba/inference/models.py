@@ -10,6 +10,7 @@ from drmamba.checkpoint import Provenance
 from drmamba.config import PRESETS, EngineConfig, ModelConfig, preset
 from drmamba.errors import CheckpointError, ConfigError
 from drmamba.inference.runtime import Runtime, usable_cores
+from drmamba.model import hub
 
 if TYPE_CHECKING:
     from torch import nn
@@ -49,11 +50,14 @@ def find_model(model: str | Path, engine: EngineConfig | None = None) -> Path | 
     path = Path(model)
     if path.is_file():
         return path
-    from drmamba.model import hub
-
+    if path.is_dir():
+        raise CheckpointError(f"{path} is a folder; give the model file in it, such as {path / hub.WEIGHTS}")
     exported = engine is not None and engine.runtime == "onnx"
     if (found := hub.parse_id(name)) is not None:
-        return hub.fetch(found[0], f"model{EXPORTED}" if exported else hub.WEIGHTS, found[1])
+        try:
+            return hub.fetch(found[0], hub.EXPORTED if exported else hub.WEIGHTS, found[1])
+        except CheckpointError as error:
+            raise CheckpointError(f"{error} (and there is no file {name})") from error
     known = ", ".join(PRESETS)
     raise CheckpointError(f"there is no model {name!r}: give a file, a Hub id, or one of {known}")
 
@@ -96,10 +100,14 @@ def _require_torch(name: str, engine: EngineConfig) -> None:
         raise ConfigError(
             f"--runtime onnx runs exported models; write one with `{write}` and give it as --model"
         )
+    require_torch(f"the model {name!r}", f", or give an exported {EXPORTED} file as --model")
+
+
+def require_torch(what: str, otherwise: str = "") -> None:
+    """Raise where torch is missing, which exported models do without."""
     try:
         import torch  # noqa: F401
     except ImportError as error:
         raise CheckpointError(
-            f"the model {name!r} needs torch, which is not installed: pip install torch, or give an exported "
-            f"{EXPORTED} file as --model"
+            f"{what} needs torch, which is not installed: pip install torch{otherwise}"
         ) from error

@@ -12,7 +12,7 @@ from drmamba.errors import CheckpointError, ConfigError
 from drmamba.inference.models import find_model
 from drmamba.inference.onnx_runtime import OnnxRuntime
 from drmamba.integrations.card import card
-from drmamba.model.hub import WEIGHTS, parse_id, upload
+from drmamba.model.hub import EXPORTED, WEIGHTS, parse_id, upload
 
 
 def push(
@@ -41,7 +41,7 @@ def push(
         exported = OnnxRuntime(onnx, EngineConfig(workers=1))
         if exported.weights_sha256 != sha256(path):
             raise CheckpointError(f"{onnx} was not exported from {path}; do that anew with `drmamba export`")
-        files["model.onnx"] = onnx.read_bytes()
+        files[EXPORTED] = onnx.read_bytes()
     commit = upload(name[0], files, message=config.message, private=config.private, revision=config.branch)
     return f"{name[0]}@{commit}"
 

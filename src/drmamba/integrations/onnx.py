@@ -33,7 +33,7 @@ from drmamba.model.fuse import fused
 from drmamba.model.network import STRIDE, DRMamba
 
 TOLERANCE = 1e-4  # of a probability, between torch and the exported model
-EXPORTED = (1, 4)  # directions whose scans are written as ONNX
+DIRECTIONS = (1, 4)  # directions whose scans are written as ONNX
 
 
 def export(model: str | Path, path: str | Path) -> float:
@@ -69,7 +69,7 @@ def convert(network: DRMamba, provenance: Provenance, sha256: str = "") -> bytes
     )
     model.producer_name, model.producer_version = "drmamba", drmamba.__version__
     model.doc_string = __doc__ or ""
-    facts = header(network.config, provenance) | {"weights_sha256": sha256, "opset": str(OPSET)}
+    facts = header(network.config, provenance) | {"weights_sha256": sha256}
     onnx.helper.set_model_props(model, facts)
     del model.opset_import[:]
     model.opset_import.append(onnx.helper.make_opsetid("", OPSET))  # what else was there has been inlined
@@ -201,8 +201,8 @@ def _strip(graph: Any) -> None:
 
 
 def _refuse(config: ModelConfig) -> None:
-    if config.encoder == "vmamba_tiny" or config.block.directions not in EXPORTED:
-        known = " or ".join(str(d) for d in get_args(Directions) if d in EXPORTED)
+    if config.encoder == "vmamba_tiny" or config.block.directions not in DIRECTIONS:
+        known = " or ".join(str(d) for d in get_args(Directions) if d in DIRECTIONS)
         raise BackendError(
             f"the encoder {config.encoder} with {config.block.directions} scan directions cannot be exported; "
             f"what can: {known} directions and any encoder but vmamba_tiny"

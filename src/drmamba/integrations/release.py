@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from drmamba import checkpoint
-from drmamba.config import PushConfig
+from drmamba.config import PRESETS, PushConfig
 from drmamba.errors import CheckpointError, DataError
 from drmamba.experiments.report import CONTEST
 from drmamba.experiments.series import incomplete
@@ -16,14 +16,16 @@ from drmamba.images import write_atomic
 from drmamba.integrations.card import FOLDS, card
 
 
-def release(
-    model: Path, output: Path, *, name: str = "lite", folds: Path | None = None, notes: str = ""
-) -> None:
+def release(model: Path, output: Path, *, folds: Path | None = None, notes: str = "") -> None:
     """Write a trained model as float16 to `output`, and its card, `output` with the ending .md.
 
     folds: the results.json of `drmamba loo` with the same recipe. Its scores are what can be said of a
     model that has itself seen every page.
     """
+    if output.exists() and output.samefile(model):
+        raise CheckpointError(
+            f"{output} is the model itself, and half of its digits would be gone; give another file"
+        )
     network, provenance = checkpoint.load(model)
     if not provenance.trained:
         raise CheckpointError(f"{model} is untrained; nobody could use it")
@@ -35,7 +37,8 @@ def release(
     provenance = replace(provenance, metrics=metrics)
     checkpoint.save(output, network, provenance, half=True)
     config, stated = checkpoint.read_header(output)
-    write_atomic(output.with_suffix(".md"), card(name, config, stated, PushConfig().licence).encode())
+    place = output.stem if output.stem in PRESETS else output.name
+    write_atomic(output.with_suffix(".md"), card(place, config, stated, PushConfig().licence).encode())
 
 
 def fold_scores(path: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from types import ModuleType
 import drmamba
 from drmamba.errors import CheckpointError, MissingExtra
 
-WEIGHTS = "model.safetensors"
+WEIGHTS, EXPORTED = "model.safetensors", "model.onnx"
 
 
 def parse_id(name: str) -> tuple[str, str | None] | None:

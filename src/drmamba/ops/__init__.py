@@ -3,7 +3,7 @@
 Two functions, four backends that compute the same values and gradients:
 
     reference   one token at a time, in torch: the truth
-    chunked     plain torch on any device; what exports to ONNX
+    chunked     plain torch on any device
     numba       CPU, compiled at first use and cached on disk
     triton      CUDA
 

@@ -19,11 +19,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from drmamba.config import EngineConfig, InferenceConfig, ScaleConfig
+from drmamba.config import PRESETS, EngineConfig, InferenceConfig, ScaleConfig
 from drmamba.errors import ClusterError, MissingExtra
 from drmamba.inference.batch import BatchOptions, page_memory, tidy
 from drmamba.inference.binarizer import Binarizer, UntrainedWarning
 from drmamba.inference.jobs import Job
+from drmamba.inference.onnx_runtime import OnnxRuntime
 from drmamba.inference.records import PageRecord
 from drmamba.scale.stores import Store
 from drmamba.scale.tries import Begun, Tries
@@ -120,17 +121,20 @@ class RayBatch:
             one = replace(engine, workers=1, device="cpu")
             with Binarizer.from_pretrained(model, config=config, engine=one) as made:
                 self.provenance, sha256 = made.provenance, made.sha256
+                exported = isinstance(made.lanes.runtime, OnnxRuntime)
         self._tries: Any = None
         self.ray, self._ours = connect(self.scale.address)
         try:
-            self.actors, self.gpu = _pool(self.ray.nodes(), engine)
+            self.actors, self.gpu = _pool(
+                self.ray.nodes(), replace(engine, device="cpu") if exported else engine
+            )
         except ClusterError:
             self.close()
             raise
-        file = Path(model)
+        file = None if str(model) in PRESETS else Path(model)
         self.assignment = Assignment(
             model=str(model),
-            model_file=file.read_bytes() if file.is_file() else None,
+            model_file=file.read_bytes() if file and file.is_file() else None,
             model_sha256=sha256,
             config=config,
             engine=replace(engine, workers=1, device="cuda" if self.gpu else "cpu"),
@@ -305,6 +309,8 @@ def _pool(nodes: list[dict[str, Any]], engine: EngineConfig) -> tuple[int, bool]
     """How many actors the cluster holds, each with a core, its memory, and a GPU if there are any."""
     alive = [node["Resources"] for node in nodes if node["Alive"]]
     gpu = engine.device != "cpu" and any(node.get("GPU", 0) >= 1 for node in alive)
+    if not gpu and engine.device not in ("auto", "cpu"):
+        raise ClusterError(f"no node of the Ray cluster has a GPU; leave out --device {engine.device}")
     slots = sum(
         int(
             min(
@@ -338,7 +344,7 @@ def _reason(error: BaseException | None) -> str:
         return "their tasks were lost"
     with contextlib.suppress(Exception):
         cause = getattr(error, "cause", None) or error.__cause__
-        if cause is not None:
+        if cause is not None and str(cause):  # Ray Data puts an empty one before its own
             error = cause
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1] if lines else ''}"

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from drmamba.errors import DRMambaError
 from drmamba.images.isolated import Reader
 from drmamba.inference.batch import Batch, BatchOptions
 from drmamba.inference.binarizer import Binarizer
@@ -32,7 +31,9 @@ class StoreBatch(Batch):
                     self._fetch_results(job, here)
                 records = [self._renamed(record, job, folder) for record in super()._file(here, reader)]
                 self._upload(job, here, records)
-            except (DRMambaError, OSError) as error:  # the store, or a full temporary folder
+            except (
+                Exception
+            ) as error:  # the store, whose driver raises what it likes, or a full temporary folder
                 words = " ".join(f"{self.source.name(job.source.as_posix())}: {error}".split())
                 records = [PageRecord(status="failed", input=str(job.source), error=words)]
             yield from records

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -15,7 +18,7 @@ from drmamba.inference.jobs import Format, Job, Shard, is_source, name_outputs, 
 
 # Where an object appears when its upload has ended, and not before. Elsewhere a file is uploaded under
 # another name and then renamed.
-WHOLE = ("s3", "gcs", "abfs", "py::fsspec+s3", "py::fsspec+gs", "py::fsspec+gcs", "py::fsspec+abfs")
+WHOLE = {"s3", "gcs", "gs", "abfs"}
 PIECE = 8 << 20  # bytes copied at once
 
 
@@ -29,12 +32,17 @@ class Store:
 
     def __init__(self, uri: str) -> None:
         self.uri = uri if is_uri(uri) else Path(uri).absolute().as_uri()
-        parts = urlsplit(self.uri)
-        # What is shown and recorded: without credentials and options.
-        host = parts.netloc.rpartition("@")[2]
-        self.shown = urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
-        self.files, self.root = _filesystem(self.uri)
-        self.root = self.root.rstrip("/")
+        self.shown = _shown(self.uri)
+        self.files, root = _filesystem(self.uri, self.shown)
+        self.root = root.rstrip("/")
+        # fsspec's kinds come as "py::fsspec+s3" or "py::fsspec+('s3', 's3a')"
+        self.whole = bool(WHOLE & set(re.findall(r"\w+", self.files.type_name)))
+
+    @property
+    def place(self) -> str:
+        """The same for two URIs of one place."""
+        root = str(Path(self.root).resolve()) if self.files.type_name == "local" else normpath(self.root)
+        return f"{self.files.type_name}:{root}"
 
     def name(self, path: str | PurePosixPath) -> str:
         """What a file is called in reports."""
@@ -50,7 +58,7 @@ class Store:
 
         try:
             found = self.files.get_file_info(FileSelector(self.root, recursive=True, allow_not_found=False))
-        except OSError as error:
+        except Exception as error:  # fsspec's drivers raise what they like
             raise InputError(f"cannot list {self.shown}: {error}") from error
         names = (info.path.removeprefix(self.root).lstrip("/") for info in found if info.is_file)
         for name in sorted(names):
@@ -72,16 +80,21 @@ class Store:
         """Copy a file to the store, where it appears whole or not at all."""
         full = self._full(path)
         folder, _, _ = full.rpartition("/")
-        whole = self.files.type_name in WHOLE
-        upload = full if whole else f"{folder}/.{secrets.token_hex(12)}{PARTIAL}"
+        upload = full if self.whole else f"{folder}/.{secrets.token_hex(12)}{PARTIAL}"
         try:
-            if not whole:
+            data = (
+                source.read_bytes()
+            )  # all of it first: a stream that is closed early ends as a short object
+            if not self.whole:
                 self.files.create_dir(folder, recursive=True)
-            with source.open("rb") as data, self.files.open_output_stream(upload) as target:
-                shutil.copyfileobj(data, target, PIECE)
-            if not whole:
+            with self.files.open_output_stream(upload) as target:
+                target.write(data)
+            if not self.whole:
                 self.files.move(upload, full)
         except OSError as error:
+            if not self.whole:
+                with contextlib.suppress(Exception):
+                    self.files.delete_file(upload)
             raise ImageError(f"cannot write {self.name(path)}: {error}") from error
 
     def _full(self, path: str | PurePosixPath) -> str:
@@ -96,24 +109,28 @@ def plan_stores(
 ) -> tuple[list[Job], tuple[str, str]]:
     """Jobs whose paths are relative to two stores, and the stores' URIs; one of them may be a plain folder."""
     store, target = Store(source), Store(out)
-    if target.shown == store.shown:
+    here, there = f"{store.place}/", f"{target.place}/"
+    if here == there:
         raise InputError(f"{target.shown} would overwrite a source; give another folder with -o")
-    below = f"{target.shown}/".removeprefix(
-        f"{store.shown}/"
-    )  # an output folder inside the source is not read
-    found = [
-        (Path(name), Path(name))
-        for name in store.walk()
-        if not (below != f"{target.shown}/" and name.startswith(below))
-    ]
+    below = (
+        there.removeprefix(here) if there.startswith(here) else None
+    )  # an output folder inside is not read
+    found = [(Path(name), Path(name)) for name in store.walk() if below is None or not name.startswith(below)]
     jobs = name_outputs(found, Path(), format, store.shown, shard, Path.as_posix)  # case counts in stores
-    refuse_overwriting(
-        jobs, lambda path: store.name(path.as_posix()), lambda path: target.name(path.as_posix())
-    )
+    refuse_overwriting(jobs, lambda path: here + path.as_posix(), lambda path: there + path.as_posix())
     return jobs, (store.uri, target.uri)
 
 
-def _filesystem(uri: str) -> tuple[Any, str]:
+def _shown(uri: str) -> str:
+    """What is shown and recorded of a URI: without credentials and options. Azure's container stands before the @."""
+    parts = urlsplit(uri)
+    user, at, host = parts.netloc.rpartition("@")
+    if at and parts.scheme in ("abfs", "abfss"):
+        host = f"{user.partition(':')[0]}@{host}"
+    return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+
+
+def _filesystem(uri: str, shown: str) -> tuple[Any, str]:
     """The file system behind a URI and the path on it: pyarrow's own, or one that fsspec knows."""
     try:
         from pyarrow import ArrowInvalid
@@ -129,8 +146,8 @@ def _filesystem(uri: str) -> tuple[Any, str]:
 
             made, path = fsspec.core.url_to_fs(uri)
         except (ImportError, ValueError) as error:
-            scheme = uri.partition("://")[0]
-            raise InputError(f"there is no store for {scheme}:// here ({error}; {unknown})") from error
+            scheme, why = uri.partition("://")[0], f"{error}; {unknown}".replace(uri, shown)
+            raise InputError(f"there is no store for {scheme}:// here ({why})") from error
         return PyFileSystem(FSSpecHandler(made)), str(path)
     except OSError as error:
-        raise InputError(f"cannot reach {uri.partition('?')[0]}: {error}") from error
+        raise InputError(f"cannot reach {shown}: {str(error).replace(uri, shown)}") from error

@@ -82,7 +82,9 @@ class PageWorker:
             records[file].append(record)
             if record.last:
                 yield file, records.pop(file)
-        yield from records.items()  # files without a page
+        for file, found in records.items():  # whatever happened to them, they are not done
+            words = f"{jobs[file].source}: its worker came back without a result"
+            yield file, [*found, PageRecord(status="failed", input=str(jobs[file].source), error=words)]
 
 
 def as_json(records: list[PageRecord]) -> str:
