@@ -185,3 +185,32 @@ def test_ctrl_c_finishes_the_page_in_hand_and_says_how_to_resume(tmp_path, again
     for path in done:
         assert read_ink(path).shape == (700, 700)
     assert not list((tmp_path / "out").glob(".*")) or again
+
+
+@pytest.mark.usefixtures("dark")
+def test_a_report_is_no_scan_and_no_result(sources, tmp_path):
+    for report in (sources / "sub/0.jpg", tmp_path / "out/sub/1.png"):
+        done = run(sources, "-o", tmp_path / "out", "--report", report)
+        assert isinstance(done.exception, InputError)
+        assert "is a source or a result" in str(done.exception)
+    done = run(sources, "-o", tmp_path / "out", "--report", "s3://bucket/report.jsonl")
+    assert done.exit_code == 2
+    assert "not a URI" in done.stderr
+
+
+@pytest.mark.usefixtures("dark")
+def test_overwriting_some_pages_keeps_the_report_of_the_others(sources, tmp_path):
+    report = tmp_path / "report.jsonl"
+    assert run(sources, "-o", tmp_path / "out", "--report", report).exit_code == 0
+    again = run(sources / "sub", "-o", tmp_path / "out/sub", "--report", report, "--overwrite")
+    assert again.exit_code == 0, again.output
+    assert len(report.read_text().splitlines()) == 3
+    assert run(sources, "-o", tmp_path / "out", "--report", "/dev/full").exit_code == 1
+
+
+@pytest.mark.usefixtures("dark")
+def test_an_output_folder_that_cannot_be_made_is_told_first(sources, tmp_path):
+    (tmp_path / "file").touch()
+    done = run(sources, "-o", tmp_path / "file" / "out")
+    assert isinstance(done.exception, InputError)
+    assert "cannot make the folder" in str(done.exception)

@@ -70,3 +70,11 @@ def test_errors_name_the_value(scan, words, error, match):
     with pytest.raises(error, match=match):
         run(*words)
     assert not (scan / "f.png").exists()
+
+
+def test_no_scan_is_drawn_over(scan):
+    before = (scan / "scan.png").read_bytes()
+    for words in (("-o", scan / "scan.png"), ("-o", scan / "truth.png", "--truth", scan / "truth.png")):
+        with pytest.raises(InputError, match="would be written over"):
+            run(scan / "scan.png", *words)
+    assert (scan / "scan.png").read_bytes() == before

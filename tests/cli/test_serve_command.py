@@ -1,14 +1,17 @@
 """`drmamba serve` before anything is served: usage and refusals."""
 
 import socket
+import warnings
 
 import pytest
 from click.testing import CliRunner
 
 from drmamba.cli import group
+from drmamba.cli.network import loaded
 from drmamba.cli.serve import _is_local
-from drmamba.config import ServiceConfig
+from drmamba.config import EngineConfig, ServiceConfig
 from drmamba.errors import ConfigError
+from drmamba.inference.batch import page_memory
 
 
 def test_help_names_the_limits():
@@ -44,3 +47,14 @@ def test_it_is_local_unless_told():
     assert _is_local("localhost")
     assert not _is_local("0.0.0.0")
     assert not _is_local("scans.example.org")
+
+
+def test_many_cores_and_the_default_memory_start(monkeypatch, capsys):
+    monkeypatch.setattr("drmamba.inference.models.cpu_lanes", lambda *_: 64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = loaded("lite", EngineConfig(device="cpu"))
+    with made:
+        assert 1 < made.lanes.count < 64
+        assert page_memory(made.lanes.count, made.config, made.lanes.config.max_memory) > 0
+    assert f"{made.lanes.count} of 64 cores: --max-memory allows no more" in capsys.readouterr().err

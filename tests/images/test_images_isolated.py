@@ -96,3 +96,11 @@ def test_the_process_ends_with_its_reader(page):
     reader.close()
     assert process.poll() is not None
     assert isolated.PATIENCE <= 10
+
+
+def test_the_current_folder_is_not_imported_from(page, tmp_path, monkeypatch):
+    (tmp_path / "PIL").mkdir()
+    (tmp_path / "PIL/__init__.py").write_text("raise SystemExit('a stranger among the scans')")
+    monkeypatch.chdir(tmp_path)
+    with Reader(500_000_000) as reader:
+        assert [p.height for p in reader.open(page)] == [90]

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import os
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +12,9 @@ from PIL import Image
 from stand_in import binarizer, save, text_page
 
 from drmamba.config import InferenceConfig, ReadingConfig
-from drmamba.errors import ConfigError, ImageError
+from drmamba.errors import ConfigError, ImageError, InputError
 from drmamba.images import Bitmap, encode, open_pages, read_ink
+from drmamba.images.isolated import IsolatedPage
 from drmamba.inference.batch import Batch, BatchOptions, Ledger
 from drmamba.inference.jobs import plan
 from drmamba.inference.records import PageRecord, Report
@@ -202,13 +205,13 @@ def record(name, status="done", page=1, **more):
 
 def test_a_report_has_one_line_a_page_over_many_runs(tmp_path):
     path = tmp_path / "deep/report.jsonl"
-    report = Report(path, fresh=False)
+    report = Report(path)
     report.add(record("a", seconds=1.0))
     report.add(record("b", "failed", error="b is bad"))
     report.close()
     with path.open("a") as file:
         file.write('{"status": "done", "input": "c", "pa')  # killed while writing
-    report = Report(path, fresh=False)
+    report = Report(path)
     report.add(record("a", "skipped"))
     report.add(record("b"))
     report.close()
@@ -218,5 +221,93 @@ def test_a_report_has_one_line_a_page_over_many_runs(tmp_path):
         ("b", "done", None),
     ]
     assert lines[0]["seconds"] == 1.0
-    Report(path, fresh=True).close()
-    assert path.read_text() == ""
+
+
+def test_a_report_replaces_no_other_file(tmp_path):
+    (tmp_path / "scan.jpg").write_bytes(b"\xff\xd8\xff a scan")
+    with pytest.raises(InputError, match=r"scan\.jpg exists and is not a report"):
+        Report(tmp_path / "scan.jpg")
+    assert (tmp_path / "scan.jpg").read_bytes() == b"\xff\xd8\xff a scan"
+
+
+def test_a_report_that_cannot_be_written_says_so_at_the_end(tmp_path):
+    report = Report(Path("/dev/full"))
+    report.add(record("a"))
+    report.add(record("b"))
+    report.close()
+    assert "/dev/full is not whole: No space left on device" in report.lost
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    report = Report(tmp_path / "pipe")
+    report.add(record("a"))
+    report.close()
+    assert report.lost == ""
+    assert json.loads(os.read(reader, 10_000))["input"] == "a"
+    os.close(reader)
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """A TIFF of four pages whose second has lost its pixels."""
+    pages = [Image.fromarray(text_page(90, 60, seed=i)) for i in range(4)]
+    path = tmp_path / "in/book.tif"
+    path.parent.mkdir()
+    pages[0].save(path, save_all=True, append_images=pages[1:], compression="tiff_lzw")
+    with Image.open(path) as book:
+        book.seek(1)
+        (start,), (length,) = book.tag_v2[273][:1], book.tag_v2[279][:1]
+    data = bytearray(path.read_bytes())
+    data[start : start + length] = b"\xff" * length
+    path.write_bytes(data)
+    return path
+
+
+def test_a_damaged_page_costs_itself_only(dark, damaged, tmp_path):
+    records = run(dark, damaged, tmp_path / "out")
+    assert [(r.page, r.pages, r.status) for r in records] == [
+        (1, 4, "done"), (2, 4, "failed"), (3, 4, "done"), (4, 4, "done"),
+    ]  # fmt: skip
+    assert "book.tif, page 2 of 4: " in records[1].error
+    assert sorted(tree(tmp_path / "out")) == ["book-0001.png", "book-0003.png", "book-0004.png"]
+    np.testing.assert_array_equal(read_ink(tmp_path / "out/book-0004.png"), text_page(90, 60, seed=3) < 128)
+    again = run(dark, damaged, tmp_path / "out")
+    assert [r.status for r in again] == [r.status for r in records]
+    (whole,) = run(dark, damaged, tmp_path / "tiff", "tiff")
+    assert "page 2 of 4" in whole.error
+    assert "book.tif is not written without it" in whole.error
+
+
+def test_a_page_that_kills_the_decoder_costs_itself_only(dark, tmp_path, monkeypatch):
+    (tmp_path / "in").mkdir()
+    pages = [Bitmap.pack(text_page(seed=i) < 128, 300.0) for i in range(3)]
+    (tmp_path / "in/book.tif").write_bytes(encode(pages, ".tif"))
+    decode, seen = IsolatedPage.decode, []
+
+    def deadly(self):
+        seen.append(self)
+        if len(seen) == 2:
+            self.file.reader.started().kill()
+        decode(self)
+
+    monkeypatch.setattr(IsolatedPage, "decode", deadly)
+    records = run(dark, tmp_path / "in", tmp_path / "out")
+    assert [r.status for r in records] == ["done", "failed", "done"]
+    np.testing.assert_array_equal(read_ink(tmp_path / "out/book-0003.png"), text_page(seed=2) < 128)
+
+
+def test_no_stranger_is_replaced_without_being_asked(dark, tmp_path):
+    (tmp_path / "in").mkdir()
+    pages = [Bitmap.pack(text_page(seed=i) < 128, 300.0) for i in range(2)]
+    (tmp_path / "in/book.tif").write_bytes(encode(pages, ".tif"))
+    save(tmp_path / "in/a.png", text_page())
+    strangers = {"book-0002.png": b"mine", "a.soft.png": b"mine too"}
+    for name, data in strangers.items():
+        (tmp_path / "out").mkdir(exist_ok=True)
+        (tmp_path / "out" / name).write_bytes(data)
+    records = run(dark, tmp_path / "in", tmp_path / "out", soft=True)
+    assert sorted(r.status for r in records) == ["done", "failed", "failed"]
+    assert all("exists and was not made by drmamba; use --overwrite" in r.error for r in records if r.error)
+    assert {name: (tmp_path / "out" / name).read_bytes() for name in strangers} == strangers
+    assert {r.status for r in run(dark, tmp_path / "in", tmp_path / "out", soft=True, overwrite=True)} == {
+        "done"
+    }

@@ -1,5 +1,6 @@
 """Which files become which."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,37 @@ def test_pages_of_a_book_and_files_named_like_them_keep_apart(tmp_path):
     assert jobs["book-001.jpg"].output.name == "book-001.png"
     beside = {job.source.name: job for job in plan([tmp_path / "in"], None)}
     assert beside["book-0001.jpg"].output.name == "book-0001.bin.png"
+
+
+def test_a_place_for_results_is_a_folder_or_one_result(tmp_path):
+    (tmp_path / "a.png").touch()
+    (tmp_path / "notes").touch()
+    assert plan([tmp_path / "a.png"], tmp_path / "OUT.PNG")[0].many_files
+    for out in ("clean.jpg", "notes"):
+        with pytest.raises(InputError, match=f"{out} is no place for results: give a folder"):
+            plan([tmp_path / "a.png"], tmp_path / out)
+
+
+def test_links_and_closed_folders_are_not_left_out(tmp_path, monkeypatch):
+    for name in ("in/open/a.png", "in/letter.bin.png", "in/x.soft.jpg", "elsewhere/b.png"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "in/second.png").symlink_to(tmp_path / "in/open/a.png")
+    (tmp_path / "in/away").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "in/loop").symlink_to(tmp_path / "in")
+    (tmp_path / "in/again").symlink_to(tmp_path / "in/open")
+    (tmp_path / "in/locked").mkdir()
+    scandir = os.scandir
+
+    def guarded(path="."):
+        if str(path).endswith("locked"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+    found = [
+        str(job.source.relative_to(tmp_path / "in")) for job in plan([tmp_path / "in"], tmp_path / "out")
+    ]
+    assert sorted(found) == ["away/b.png", "locked", "open/a.png", "second.png", "x.soft.jpg"]
+    with pytest.raises(InputError, match="cannot list the folder"):
+        plan([tmp_path / "in/locked"], tmp_path / "out")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
@@ -13,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drmamba.cli import INTERRUPTED
+from drmamba.cli.network import loaded, tell_untrained
 from drmamba.config import PROTOCOLS, EngineConfig, InferenceConfig, ReadingConfig, ScaleConfig, WindowConfig
 
 if TYPE_CHECKING:
     from drmamba.inference.batch import Batch
-    from drmamba.inference.records import PageRecord
+    from drmamba.inference.records import PageRecord, Report
     from drmamba.scale.ray_batch import RayBatch
 
 DEFAULT, ENGINE, READING, SCALE = InferenceConfig(), EngineConfig(), ReadingConfig(), ScaleConfig()
@@ -172,6 +174,10 @@ def command(
     jobs, stores = _planned(paths, output, format_, shard, where)
     if shard and report:
         report = report.with_stem(f"{report.stem}-{shard.replace('/', '-of-')}")
+    if report:
+        _refuse_report(report, jobs)
+    if not stores and isinstance(output, Path):
+        _make_folder(output if jobs and jobs[0].output != output else output.parent)
     if not jobs:
         click.echo(f"drmamba: no file falls into shard {shard}", err=True)
         return
@@ -184,23 +190,14 @@ def command(
         with RayBatch(
             model, config=config, engine=engine, options=options, scale=scale_out, stores=stores, say=_say
         ) as cluster:
-            sys.exit(_reported(cluster, jobs, report, model, fresh=overwrite))
+            tell_untrained(model, cluster.provenance)
+            sys.exit(_reported(cluster, jobs, report, resumes=not overwrite))
 
-    import warnings
+    from drmamba.inference.batch import Batch, BatchOptions
 
-    from drmamba.inference.batch import Batch, BatchOptions, fitting_workers
-    from drmamba.inference.binarizer import Binarizer, UntrainedWarning
-    from drmamba.inference.models import cpu_lanes
-
-    if not workers and (cores := cpu_lanes(model, engine)):
-        engine = replace(engine, workers=fitting_workers(cores, max_memory, config))
-        if engine.workers < cores:
-            click.echo(f"drmamba: {engine.workers} of {cores} cores: --max-memory allows no more", err=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UntrainedWarning)
-        binarizer = Binarizer.from_pretrained(model, config=config, engine=engine)
+    binarizer = loaded(model, engine, config)
     batch = Batch(binarizer, BatchOptions(overwrite=overwrite, soft=soft, reading=reading))
-    sys.exit(_reported(batch, jobs, report, model, fresh=overwrite))
+    sys.exit(_reported(batch, jobs, report, resumes=not overwrite))
 
 
 def _planned(
@@ -228,29 +225,50 @@ def _say(words: str) -> None:
     click.echo(f"drmamba: {words}", err=True)
 
 
-def _reported(
-    batch: Batch | RayBatch, jobs: list[Any], report: Path | None, model: str, *, fresh: bool
-) -> int:
+def _refuse_report(report: Path, jobs: list[Any]) -> None:
+    """A report must not be written over a scan or a result: `--report scans/*.jpg` names the first scan."""
+    from drmamba.errors import InputError
+
+    place = report.resolve()
+    if any(p.name == place.name and p.resolve() == place for job in jobs for p in (job.source, job.output)):
+        raise InputError(f"{report} is a source or a result; give another name with --report")
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the output folder now: whether it can be written to is told before the work, not after."""
+    from drmamba.errors import InputError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror or error}") from error
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"cannot write to the folder {folder}; give another one with -o")
+
+
+def _reported(batch: Batch | RayBatch, jobs: list[Any], report: Path | None, *, resumes: bool) -> int:
     """Run the batch and keep its report; the exit code."""
-    from drmamba.inference.binarizer import UNTRAINED
     from drmamba.inference.records import Report
 
-    if not batch.provenance.trained:
-        click.secho(f"drmamba: WARNING: {UNTRAINED.format(model)}", err=True, fg="red", bold=True)
-    book = Report(report, fresh=fresh) if report else None
+    book = Report(report) if report else None
     try:
-        return _run(batch, jobs, book)
+        code = _run(batch, jobs, book, resumes)
     finally:
         if book:
             book.close()
+    if book and book.lost:
+        click.echo(f"drmamba: {book.lost}", err=True)
+        return code or 1
+    return code
 
 
-def _run(batch: Batch | RayBatch, jobs: list[Any], book: Any) -> int:
+def _run(batch: Batch | RayBatch, jobs: list[Any], book: Report | None, resumes: bool) -> int:
     """Run the batch under a progress bar; the exit code."""
     import signal
 
     click.echo(f"drmamba: {len(jobs)} files, {batch.place}", err=True)
     progress = Progress(len(jobs), batch)
+    again = "the same command resumes" if resumes else "the same command begins anew, as --overwrite says"
 
     def interrupted(*_: object) -> None:
         if batch.stopped:
@@ -265,9 +283,11 @@ def _run(batch: Batch | RayBatch, jobs: list[Any], book: Any) -> int:
                 book.add(record)
             progress.add(record)
         progress.close()
-        progress.summary(stopped=batch.stopped)
+        progress.summary()
+        if batch.stopped:
+            click.echo(f"drmamba: stopped before the end; {again}.", err=True)
     except KeyboardInterrupt:
-        click.echo("drmamba: stopped; nothing half-written is left. The same command resumes.", err=True)
+        click.echo(f"drmamba: stopped; nothing half-written is left; {again}.", err=True)
         return INTERRUPTED
     finally:
         signal.signal(signal.SIGINT, before)
@@ -332,7 +352,7 @@ class Progress:
         """Remove the bar."""
         self.bar.close()
 
-    def summary(self, *, stopped: bool) -> None:
+    def summary(self) -> None:
         """What was done, and what to look at."""
         seconds = time.monotonic() - self.started
         parts = [f"{self.count[name]} {name}" for name in ("done", "skipped", "failed")]
@@ -343,5 +363,3 @@ class Progress:
         if self.flags:
             listed = ", ".join(f"{flag} {number}" for flag, number in self.flags.most_common())
             click.echo(f"drmamba: flags: {listed}", err=True)
-        if stopped:
-            click.echo("drmamba: stopped before the end; the same command resumes.", err=True)

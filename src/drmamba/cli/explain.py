@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from drmamba.cli.network import loaded
 from drmamba.config import EngineConfig, InferenceConfig, ReadingConfig, replace_values
 
 DEFAULT, ENGINE, READING = InferenceConfig(), EngineConfig(), ReadingConfig()
@@ -48,13 +49,14 @@ def command(
     config = replace_values(DEFAULT, {"threshold": threshold, "suppress": suppress})
     reading = ReadingConfig(max_pixels=max_pixels)
 
-    import warnings
-
-    from drmamba.errors import ImageError
+    from drmamba.errors import ImageError, InputError
     from drmamba.images import ArrayRows, open_pages, read_ink, write_atomic
-    from drmamba.inference.binarizer import UNTRAINED, Binarizer, UntrainedWarning
-    from drmamba.inference.figure import draw, write_maps
+    from drmamba.inference.figure import check_suffix, draw, write_maps
 
+    check_suffix(output.suffix)  # before the work
+    for path in (image, truth):
+        if path and path.exists() and output.exists() and path.samefile(output):
+            raise InputError(f"the figure would be written over {path}; give another name with -o")
     found, pages = None, 0
     for pages, page in enumerate(open_pages(image, reading), 1):
         if pages == number:
@@ -63,14 +65,7 @@ def command(
     if found is None:
         raise ImageError(f"{image} holds {pages} pages; --page {number} is not among them")
     ink = read_ink(truth) if truth else None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UntrainedWarning)
-        binarizer = Binarizer.from_pretrained(
-            model, config=config, engine=EngineConfig(device=device), explain=True
-        )
-    if not binarizer.provenance.trained:
-        click.secho(f"drmamba: WARNING: {UNTRAINED.format(model)}", err=True, fg="red", bold=True)
-    with binarizer:
+    with loaded(model, EngineConfig(device=device), config, explain=True) as binarizer:
         result = binarizer(found)
     knobs = f"threshold {threshold:g}, suppression {suppress:g}"
     title = (

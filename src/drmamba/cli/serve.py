@@ -7,6 +7,7 @@ from ipaddress import ip_address
 import click
 
 from drmamba.cli.binarize import Bytes
+from drmamba.cli.network import loaded
 from drmamba.config import EngineConfig, ReadingConfig, ServiceConfig
 
 DEFAULT, ENGINE, READING = ServiceConfig(), EngineConfig(), ReadingConfig()
@@ -81,16 +82,9 @@ def command(
     engine = EngineConfig(device=device, workers=workers, max_memory=max_memory)
     reading = ReadingConfig(dpi=dpi)
 
-    import warnings
-
-    from drmamba.inference.binarizer import UNTRAINED, Binarizer, UntrainedWarning
     from drmamba.service.server import Server
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UntrainedWarning)
-        binarizer = Binarizer.from_pretrained(model, engine=engine)
-    if not binarizer.provenance.trained:
-        click.secho(f"drmamba: WARNING: {UNTRAINED.format(model)}", err=True, fg="red", bold=True)
+    binarizer = loaded(model, engine)
     if not token and not _is_local(host):
         words = f"everybody who reaches {host} may use this service; DRMAMBA_TOKEN would ask for a token"
         click.secho(f"drmamba: WARNING: {words}", err=True, fg="yellow")

@@ -45,7 +45,7 @@ class Worker:
     """Starts the process at the first page, and anew after a crash."""
 
     def __init__(self, kind: str, source: str, protocol: str) -> None:
-        self._command = [sys.executable, "-m", "drmamba.experiments.worker", kind, source, protocol]
+        self._command = [sys.executable, "-P", "-m", "drmamba.experiments.worker", kind, source, protocol]
         self._process: subprocess.Popen[str] | None = None
 
     def binarize(self, image: Path, output: Path) -> Cost:

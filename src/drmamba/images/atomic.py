@@ -40,7 +40,8 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     except OSError as error:
         raise ImageError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # where it could not even be made
+            partial.unlink()
 
 
 def sweep(folder: Path) -> None:

@@ -42,14 +42,11 @@ class Reader:
             raise ImageError(f"cannot read {path}: {error.strerror or error}") from error
         if size == 0:
             raise ImageError(f"{path} is empty")
-        request = {"do": "open", "path": str(path), "memory": int(self.memory * AT_ONCE)}
-        request |= self.config.to_dict()
-        answer, _ = self.ask(path, request, PATIENCE + size / SLOWEST_DISK)
-        return IsolatedFile(self, path, int(answer["pages"]), size)
+        return IsolatedFile(self, path, size)
 
     def ask(self, path: Path, request: dict[str, Any], seconds: float) -> tuple[dict[str, Any], bytes]:
         """Send a request and wait for its answer, for so long."""
-        process = self._started()
+        process = self.started()
         assert process.stdin is not None
         assert process.stdout is not None
         answered, late = threading.Event(), threading.Event()
@@ -93,9 +90,11 @@ class Reader:
             raise ImageError(message if str(path) in message else f"{path}: {message}")
         return header, payload
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def started(self) -> subprocess.Popen[bytes]:
+        """The process; a new one if the last was lost."""
         if self._process is None:
-            command = [sys.executable, "-m", "drmamba.images.child", str(self.memory)]
+            # -P: what lies in the current folder, perhaps among the scans, is not imported
+            command = [sys.executable, "-P", "-m", "drmamba.images.child", str(self.memory)]
             quiet = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=quiet
@@ -125,15 +124,36 @@ class Reader:
 
 
 class IsolatedFile:
-    """An open file; iterating gives its pages, each valid until the next."""
+    """An open file; iterating gives its pages, each valid until the next.
 
-    def __init__(self, reader: Reader, path: Path, pages: int, size: int) -> None:
-        self.reader, self.path, self.pages, self.size = reader, path, pages, size
+    A page that costs the decoding process its life does not cost the pages after it.
+    """
+
+    def __init__(self, reader: Reader, path: Path, size: int) -> None:
+        self.reader, self.path, self.size = reader, path, size
+        self.patience = PATIENCE + size / SLOWEST_DISK
+        self._open()
+
+    def _open(self) -> None:
+        reader = self.reader
+        request = {"do": "open", "path": str(self.path), "memory": int(reader.memory * AT_ONCE)}
+        answer, _ = reader.ask(self.path, request | reader.config.to_dict(), self.patience)
+        self.pages, self._process = int(answer["pages"]), reader.started()
 
     def __iter__(self) -> Iterator[IsolatedPage]:
-        patience = PATIENCE + self.size / SLOWEST_DISK
-        while (answer := self.reader.ask(self.path, {"do": "next"}, patience)[0]).get("height"):
-            yield IsolatedPage(self, answer)
+        given = 0
+        while True:
+            if self.reader.started() is not self._process:
+                self._open()
+                for _ in range(given):
+                    self._next()
+            if not (facts := self._next()).get("height"):
+                return
+            given += 1
+            yield IsolatedPage(self, facts)
+
+    def _next(self) -> dict[str, Any]:
+        return self.reader.ask(self.path, {"do": "next"}, self.patience)[0]
 
 
 class IsolatedPage(Rows):

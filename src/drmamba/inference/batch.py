@@ -26,7 +26,7 @@ from drmamba.images.writing import STRIP_PIXELS
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.jobs import Job
 from drmamba.inference.quality import Quality
-from drmamba.inference.records import Origin, PageRecord, found_record, sha256
+from drmamba.inference.records import Found, Origin, PageRecord, found_record, sha256
 
 # Resident bytes, measured with benchmarks/memory.py and rounded up.
 PROGRAM = 440_000_000  # Python, torch, numba and the network
@@ -213,23 +213,18 @@ class Batch:
             if skipped is not None:
                 yield from skipped
                 return
-            for record in self._pages(job, origin, reader):
+            for record in self._pages(job, origin, reader, lenient=True):
                 page = record.page
                 yield record
         except Exception as error:  # hostile files, full disks, torch out of memory: all cost one file
-            words = str(error) if isinstance(error, DRMambaError) else f"{type(error).__name__}: {error}"
-            words = " ".join(words.split())
-            if str(job.source) not in words:
-                words = f"{job.source}: {words}"
-            seconds = round(time.perf_counter() - started, 3)
-            yield PageRecord(
-                status="failed", input=str(job.source), page=page + 1, error=words, seconds=seconds
-            )
+            yield _failed(job, error, started, page + 1)
 
     def _origin(self, job: Job) -> Origin:
         settings: dict[str, Any] = self.binarizer.config.to_dict()
         settings |= {"format": job.output.suffix, "soft": self.options.soft, "dpi": self.options.reading.dpi}
         try:
+            if job.source.is_dir():  # one that could not be listed
+                next(job.source.iterdir(), None)
             digest = sha256(job.source)
         except OSError as error:
             raise ImageError(f"cannot read {job.source}: {error.strerror or error}") from error
@@ -240,12 +235,7 @@ class Batch:
         first = next((p for p in (job.page(1, 1), job.page(1, 2)) if p.exists()), None)
         if first is None:
             return None
-        found = found_record(first)
-        if found is None or found.origin != origin:
-            made = (
-                "not made by drmamba" if found is None else "made from another source or with other settings"
-            )
-            raise ImageError(f"{first} exists and was {made}; use --overwrite, or another folder")
+        found = _own(first, origin)
         outputs = [job.page(number, found.pages) for number in range(1, found.pages + 1)]
         softs = [job.soft(number, found.pages) for number in range(1, found.pages + 1) if self.options.soft]
         records = [found_record(output) for output in outputs] if job.many_files else [found] * found.pages
@@ -269,7 +259,10 @@ class Batch:
             for i, record in enumerate(records)
         ]
 
-    def _pages(self, job: Job, origin: Origin, reader: Reader) -> Iterator[PageRecord]:
+    def _pages(
+        self, job: Job, origin: Origin, reader: Reader, *, lenient: bool = False
+    ) -> Iterator[PageRecord]:
+        """The pages' records; where lenient, a damaged page of a file with an output a page costs only itself."""
         file = reader.open(job.source)
         coded: list[CodedPage] = []
         quality: list[Quality] = []
@@ -278,18 +271,28 @@ class Batch:
             if self._stop.is_set() and number > 1:
                 return  # a container cut short is not written; single pages are there already
             started = time.perf_counter()
-            with self.ledger.hold(self._need(rows), job.source):
-                rows.decode()
-                result = self.binarizer.binarize(rows, keep="grey" if self.options.soft else "ink")
-                if self.options.soft:  # before the page itself: where that one is, this one is
-                    soft = result.encode_soft(origin.record(number, file.pages, [result.quality]))
-                    write_atomic(job.soft(number, file.pages), soft)
-                data = b""
-                if job.many_files:
+            data = b""
+            try:
+                with self.ledger.hold(self._need(rows), job.source):
+                    rows.decode()
+                    result = self.binarizer.binarize(rows, keep="grey" if self.options.soft else "ink")
                     record = origin.record(number, file.pages, [result.quality])
-                    data = encode([result.bitmap], job.output.suffix, record=record)
-                else:
-                    coded.append(code(result.bitmap))
+                    if self.options.soft:  # before the page itself: where that one is, this one is
+                        self._write(job.soft(number, file.pages), result.encode_soft(record), origin)
+                    if job.many_files:
+                        data = encode([result.bitmap], job.output.suffix, record=record)
+                    else:
+                        coded.append(code(result.bitmap))
+                if job.many_files:
+                    self._write(job.page(number, file.pages), data, origin)
+            except ImageError as error:
+                if file.pages == 1 or not lenient:
+                    raise
+                where = f"{job.source}, page {number} of {file.pages}: {error}"
+                if not job.many_files:
+                    raise ImageError(f"{where}; {job.output.name} is not written without it") from error
+                yield _failed(job, ImageError(where), started, number, file.pages)
+                continue
             quality.append(result.quality)
             facts: dict[str, Any] = {
                 "input": str(job.source),
@@ -303,7 +306,6 @@ class Batch:
                 "quality": result.quality.to_dict(),
             }
             if job.many_files:
-                write_atomic(job.page(number, file.pages), data)
                 digest = hashlib.sha256(data).hexdigest()
                 seconds = round(time.perf_counter() - started, 3)
                 yield PageRecord(status="done", output_sha256=digest, seconds=seconds, **facts)
@@ -311,14 +313,42 @@ class Batch:
                 waiting.append(facts | {"seconds": round(time.perf_counter() - started, 3)})
         if coded:
             data = container(coded, job.output.suffix, origin.record(0, len(coded), quality))
-            write_atomic(job.output, data)
+            self._write(job.output, data, origin)
             digest = hashlib.sha256(data).hexdigest()
             for facts in waiting:
                 yield PageRecord(status="done", output_sha256=digest, **facts)
 
+    def _write(self, path: Path, data: bytes, origin: Origin) -> None:
+        """Write a result; what stands there already is replaced if it is the same, or if that was asked for."""
+        if not self.options.overwrite and path.exists():
+            _own(path, origin)
+        write_atomic(path, data)
+
     def _need(self, rows: IsolatedPage) -> int:
         """Memory for a page: decoding it, the rows under its windows, and its result while that is coded."""
         pixels = rows.width * rows.height
+        scale = self.binarizer.config.scale  # "auto" enlarges only pages that are small
         line = rows.width * min(rows.height, self.binarizer.config.windows.window) * LINE
+        line = int(line * max(1.0, scale if isinstance(scale, float | int) else 1.0))
         result = pixels // 4 + min(pixels, STRIP_PIXELS) + (pixels if self.options.soft else 0)
         return rows.decode_bytes + line + result + 10_000_000
+
+
+def _own(path: Path, origin: Origin) -> Found:
+    """The record of an existing result with this origin; anything else is an error that names the remedy."""
+    found = found_record(path)
+    if found is None or found.origin != origin:
+        made = "not made by drmamba" if found is None else "made from another source or with other settings"
+        raise ImageError(f"{path} exists and was {made}; use --overwrite, or another folder")
+    return found
+
+
+def _failed(job: Job, error: Exception, started: float, page: int, pages: int = 1) -> PageRecord:
+    words = str(error) if isinstance(error, DRMambaError) else f"{type(error).__name__}: {error}"
+    words = " ".join(words.split())
+    if str(job.source) not in words:
+        words = f"{job.source}: {words}"
+    seconds = round(time.perf_counter() - started, 3)
+    return PageRecord(
+        status="failed", input=str(job.source), page=page, pages=pages, error=words, seconds=seconds
+    )

@@ -59,6 +59,12 @@ def panels(source: RGB, page: Page, truth: Ink | None = None) -> list[Panel]:
     return shown
 
 
+def check_suffix(suffix: str) -> None:
+    """Raise unless a figure can be written with this ending."""
+    if suffix.lower() not in FORMATS:
+        raise ImageError(f"a figure is written as {', '.join(FORMATS)}, not as {suffix!r}")
+
+
 def draw(
     source: RGB, page: Page, *, title: str = "", truth: Ink | None = None, suffix: str = ".png"
 ) -> bytes:
@@ -67,8 +73,7 @@ def draw(
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    if suffix.lower() not in FORMATS:
-        raise ImageError(f"a figure is written as {', '.join(FORMATS)}, not as {suffix!r}")
+    check_suffix(suffix)
     shown = panels(source, page, truth)
     tall = source.shape[0] / source.shape[1]
     columns = 4 if tall > 0.75 else 2  # wide pages stay legible two in a row

@@ -14,11 +14,11 @@ from drmamba.errors import ConfigError, InputError
 from drmamba.images import SUFFIXES
 
 Format = Literal["png", "tiff", "pdf", "same"]
-FORMATS: tuple[Format, ...] = ("png", "tiff", "pdf", "same")
 ENDINGS = {"png": ".png", "tiff": ".tif", "pdf": ".pdf"}
 SAME = {".tif": ".tif", ".tiff": ".tiff", ".pdf": ".pdf"}  # what else cannot hold a 1-bit page becomes .png
 BESIDE = ".bin"  # kraken's and ocropy's mark of a page written beside its source
 SOFT = ".soft.png"
+RESULTS = (".png", ".tif", ".tiff", ".pdf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Job:
     @property
     def many_files(self) -> bool:
         """Whether each page of the source gets a file of its own."""
-        return self.output.suffix == ".png"
+        return self.output.suffix.lower() == ".png"
 
     def page(self, number: int, pages: int) -> Path:
         """The output of one page, counted from 1."""
@@ -81,10 +81,13 @@ def plan(
     A shard may be empty; no source at all is an error.
     """
     paths = list(paths)
-    if out is not None and not out.is_dir() and out.suffix.lower() in (".png", ".tif", ".tiff", ".pdf"):
+    if out is not None and not out.is_dir() and out.suffix.lower() in RESULTS:
         if shard is not None:
             raise InputError(f"{out} names one file, and --shard splits many: give a folder with -o")
         return _single(paths, out)
+    if out is not None and not out.is_dir() and (out.exists() or out.suffix.lower() in SUFFIXES):
+        kinds = ", ".join(RESULTS)
+        raise InputError(f"{out} is no place for results: give a folder, or for one source a file ({kinds})")
     real = _Real()
     jobs = name_outputs(_found(paths, out, real), out, format, ", ".join(map(str, paths)), shard, real.key)
     refuse_overwriting(jobs, real.key, real.key)
@@ -181,27 +184,52 @@ def _found(paths: list[Path], out: Path | None, real: _Real) -> Iterator[tuple[P
         else:
             raise InputError(f"there is no file or folder {path}")
         for source, relative in sources:
-            where = real(source)
+            where = (real(source.parent), source.name)  # a link to another source has a result of its own
             if where not in seen:
                 seen.add(where)
                 yield source, relative
 
 
 def walk(folder: Path, skip: Path | None) -> Iterator[Path]:
-    """Readable files below a folder; not hidden ones, the output folder, or results beside sources."""
-    for here, folders, files in os.walk(folder):
+    """Readable files below a folder; not hidden ones, the output folder, or results beside sources.
+
+    Links to folders elsewhere are followed, once each. A folder that cannot be listed is given as if it were a
+    file, so that it fails as one.
+    """
+    top, closed = folder.resolve(), list[Path]()
+    followed = set[Path]()
+
+    def wanted(path: Path) -> bool:
+        real = path.resolve()
+        if path.name.startswith(".") or real == skip:
+            return False
+        if not path.is_symlink():
+            return True
+        known = real == top or top in real.parents or real in top.parents or real in followed
+        followed.add(real)
+        return not known
+
+    for here, folders, files in os.walk(
+        folder, followlinks=True, onerror=lambda error: closed.append(Path(str(error.filename)))
+    ):
         inside = Path(here)
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and (inside / name).resolve() != skip
-        )
+        folders[:] = sorted(name for name in folders if wanted(inside / name))
         yield from (inside / name for name in sorted(files) if is_source(name))
+    if folder in closed:
+        raise InputError(f"cannot list the folder {folder}")
+    yield from closed
 
 
 def is_source(name: str) -> bool:
     """Whether a file found in a folder is a page to binarize, by its name."""
     path = Path(name)
-    result = Path(path.stem).suffix in (BESIDE, ".soft")
-    return path.suffix.lower() in SUFFIXES and not name.startswith(".") and not result
+    beside = Path(path.stem).suffix == BESIDE and path.suffix in RESULTS
+    return (
+        path.suffix.lower() in SUFFIXES
+        and not name.startswith(".")
+        and not beside
+        and not name.endswith(SOFT)
+    )
 
 
 def _output(source: Path, relative: Path, out: Path | None, format: Format, *, full: bool) -> Path:  # noqa: A002

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -10,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import drmamba
-from drmamba.errors import InputError
-from drmamba.images import read_record, whole_file, write_atomic
+from drmamba.errors import ImageError, InputError
+from drmamba.images import read_record, whole_file
 from drmamba.inference.quality import Quality
 
 
@@ -75,7 +76,7 @@ class PageRecord:
     @property
     def last(self) -> bool:
         """Whether nothing more comes from this file."""
-        return self.status == "failed" or self.page >= self.pages
+        return self.page >= self.pages
 
     def line(self) -> str:
         """As JSON; the quality's values stand beside the rest."""
@@ -84,41 +85,57 @@ class PageRecord:
         return json.dumps(values | {"flags": []} | quality, sort_keys=False)
 
 
+BEGINNING = b'{"status": '  # of every line
+
+
 class Report:
     """A JSONL file, one line a page, that survives a killed run and is continued by the next.
 
     Lines are appended as pages finish. `close` leaves one line a page, the newest. Only where a page's line
-    stands is kept in memory, not the line: a report may have millions.
+    stands is kept in memory, not the line: a report may have millions. A report that can no longer be written
+    does not stop the pages: `lost` then says why.
     """
 
-    def __init__(self, path: Path, *, fresh: bool) -> None:
-        self.path = path
+    def __init__(self, path: Path) -> None:
+        self.path, self.lost = path, ""
         self._places: dict[tuple[str, int], int] = {}  # (input, page) -> offset
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if fresh:
-                write_atomic(path, b"")
-            elif path.is_file():
+            if path.is_file():
                 self._tidy(*_finished(path))
             self._file = path.open("ab")
         except OSError as error:
             raise InputError(f"cannot write the report {path}: {error.strerror or error}") from error
+        self._plain = path.is_file()  # not a pipe or a device, which has no places
 
     def add(self, record: PageRecord) -> None:
         """Append a page; a skipped one keeps the line it has from the run that made it."""
         key = (record.input, record.page)
-        if record.status == "skipped" and key in self._places:
+        if self.lost or (record.status == "skipped" and key in self._places):
             return
-        self._places[key] = self._file.tell()
-        self._file.write(record.line().encode() + b"\n")
-        self._file.flush()
+        try:
+            place = self._file.tell() if self._plain else 0
+            self._file.write(record.line().encode() + b"\n")
+            self._file.flush()
+            self._places[key] = place
+        except OSError as error:
+            self._lose(error)
 
     def close(self) -> None:
         """Leave one line a page."""
-        os.fsync(self._file.fileno())
-        whole = self._file.tell()
-        self._file.close()
-        self._tidy(self._places, whole)
+        try:
+            if self._plain and not self.lost:
+                os.fsync(self._file.fileno())
+                whole = self._file.tell()
+                self._tidy(self._places, whole)
+        except (OSError, ImageError) as error:
+            self._lose(error)
+        finally:
+            with contextlib.suppress(OSError):
+                self._file.close()
+
+    def _lose(self, error: Exception) -> None:
+        self.lost = f"the report {self.path} is not whole: {getattr(error, 'strerror', None) or error}"
 
     def _tidy(self, places: dict[tuple[str, int], int], whole: int) -> None:
         """Copy the lines at these places to a new file that replaces the old, unless they are all of it."""
@@ -146,6 +163,10 @@ def _finished(path: Path) -> tuple[dict[tuple[str, int], int], int]:
     places: dict[tuple[str, int], int] = {}
     offset = 0
     with path.open("rb") as file:
+        begins = file.read(len(BEGINNING))
+        if begins != BEGINNING[: len(begins)]:
+            raise InputError(f"{path} exists and is not a report; give another name with --report")
+        file.seek(0)
         for line in file:
             try:
                 values = json.loads(line)

@@ -1,0 +1,43 @@
+"""A network for a command: as many workers as the memory allows, and a loud word where it is untrained."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from drmamba.config import EngineConfig, InferenceConfig
+
+if TYPE_CHECKING:
+    from drmamba.checkpoint import Provenance
+    from drmamba.inference.binarizer import Binarizer
+
+
+def loaded(
+    model: str, engine: EngineConfig, config: InferenceConfig | None = None, *, explain: bool = False
+) -> Binarizer:
+    """The model behind a name, ready to run."""
+    from drmamba.inference.batch import fitting_workers
+    from drmamba.inference.binarizer import Binarizer, UntrainedWarning
+    from drmamba.inference.models import cpu_lanes
+
+    config = config or InferenceConfig()
+    if not engine.workers and (cores := cpu_lanes(model, engine)):
+        engine = replace(engine, workers=fitting_workers(cores, engine.max_memory, config))
+        if engine.workers < cores:
+            click.echo(f"drmamba: {engine.workers} of {cores} cores: --max-memory allows no more", err=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UntrainedWarning)
+        made = Binarizer.from_pretrained(model, config=config, engine=engine, explain=explain)
+    tell_untrained(model, made.provenance)
+    return made
+
+
+def tell_untrained(model: str, provenance: Provenance) -> None:
+    """Say so, if it is."""
+    from drmamba.inference.binarizer import UNTRAINED
+
+    if not provenance.trained:
+        click.secho(f"drmamba: WARNING: {UNTRAINED.format(model)}", err=True, fg="red", bold=True)
