@@ -1,0 +1,43 @@
+"""The published scores: pages, means, averages and tables say the same."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from drmamba.experiments.loo import average
+from drmamba.experiments.report import CONTEST, number
+from drmamba.experiments.series import CONTEST_PAGES
+
+FOLDS = Path(__file__).parents[2] / "docs" / "loo"
+RESULTS = json.loads((FOLDS / "results.json").read_text())
+
+
+def test_means_follow_from_pages_and_the_average_from_means() -> None:
+    for fold in RESULTS["years"].values():
+        for measure in CONTEST:
+            values = [float(page[measure]) for page in fold["pages"]]
+            assert fold["mean"][measure] == pytest.approx(sum(values) / len(values))
+    assert RESULTS["average"] == pytest.approx(average(RESULTS["years"]))
+
+
+def test_the_table_is_that_of_the_results() -> None:
+    lines = (FOLDS / "table.md").read_text().splitlines()
+    for year, fold in RESULTS["years"].items():
+        scores = " | ".join(number(fold["mean"][measure]) for measure in CONTEST)
+        assert any(line.startswith(f"| {year} | {len(fold['pages'])} | {scores} |") for line in lines)
+    assert any(number(RESULTS["average"]["fm"]) in line for line in lines if line.startswith("| average"))
+
+
+def test_every_year_beats_every_classical_method_on_the_same_pages() -> None:
+    for year, fold in RESULTS["years"].items():
+        best = max(float(means["fm"]) for means in fold["classical"].values())
+        assert fold["mean"]["fm"] > best, year
+        assert set(fold["classical"]) == {"otsu", "sauvola", "gatos", "su"}
+
+
+def test_short_years_are_marked() -> None:
+    text = (FOLDS / "table.md").read_text()
+    for year, fold in RESULTS["years"].items():
+        if len(fold["pages"]) != CONTEST_PAGES[year]:
+            assert f"{year}: {len(fold['pages'])} of the contest's {CONTEST_PAGES[year]} pages" in text
