@@ -68,3 +68,11 @@ def test_real_pages_are_never_called_inverted_and_keep_their_ink(data_root):
             ]
             lost.append((mask & ink).sum() / ink.sum())
     assert max(lost, default=0) < 0.005
+
+
+def test_a_shadow_is_no_margin():
+    """It falls slowly, and there is text in it."""
+    page = text_page(900, 700, ink=30, paper=240).astype(np.float32)
+    shade = 0.25 + 0.75 / (1 + np.exp(-(np.arange(700) - 250) / 60))
+    assert (shade < 0.4).mean() > 0.2
+    assert survey(ArrayRows((page * shade).astype(np.uint8))).margins is None

@@ -24,6 +24,10 @@ MARGIN_SIDE = 0.012  # of the page's longer side: the narrowest dark block that 
 MARGIN_STROKES = 3.5  # and wider than so many strokes
 MARGIN_SHARE = 0.002  # of the page: the smallest margin
 MARGIN_RIM = 2  # overview pixels around a margin that go with it
+MARGIN_STEP = (
+    0.25  # of the paper's grey: the least between both sides of a margin's edge; a shadow falls slowly
+)
+MARGIN_EDGE = 6  # overview pixels on each side within which that must happen
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,9 @@ def _busy(tile: Grey) -> float:
 
 
 def dark_margins(overview: Grey, stroke: float) -> NDArray[np.bool_] | None:
-    """Dark blocks that reach the page's edge and are far wider than a stroke: the scanner's lid."""
-    dark = overview < min(MARGIN_DARK * float(np.percentile(overview, 80)), MARGIN_GREY)
+    """Dark blocks that reach the page's edge, are far wider than a stroke and end sharply: the scanner's lid."""
+    paper = float(np.percentile(overview, 80))
+    dark = overview < min(MARGIN_DARK * paper, MARGIN_GREY)
     side = max(3, round(max(MARGIN_SIDE * max(overview.shape), MARGIN_STROKES * stroke)))
     # The page goes on darkly beyond its edge where it is dark at the edge: a thin margin is a block, too.
     padded = np.pad(dark.astype(np.uint8), side, mode="edge")
@@ -84,8 +89,19 @@ def dark_margins(overview: Grey, stroke: float) -> NDArray[np.bool_] | None:
     names, count = ndimage.label(blocks)
     at_edge = np.unique(np.concatenate([names[0], names[-1], names[:, 0], names[:, -1]]))
     sizes = np.bincount(names.ravel(), minlength=count + 1)
-    margins = [name for name in at_edge if name and sizes[name] >= MARGIN_SHARE * overview.size]
+    large = [name for name in at_edge if name and sizes[name] >= MARGIN_SHARE * overview.size]
+    margins = [name for name in large if _step(overview, names == name) >= MARGIN_STEP * paper]
     if not margins:
         return None
     found: NDArray[np.bool_] = np.isin(names, margins)
     return np.asarray(ndimage.maximum_filter(found, 2 * MARGIN_RIM + 1))
+
+
+def _step(overview: Grey, block: NDArray[np.bool_]) -> float:
+    """How much lighter it is just outside a block than just inside."""
+    near = 2 * MARGIN_EDGE + 1
+    inside = block & ~ndimage.minimum_filter(block, near)  # its edge on the page: beyond the page it goes on
+    outside = ndimage.maximum_filter(block, near) & ~ndimage.maximum_filter(block, 3)
+    if not inside.any() or not outside.any():
+        return 0.0
+    return float(np.median(overview[outside]) - np.median(overview[inside]))
