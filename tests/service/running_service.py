@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "inference"))
-from stand_in import Darkness, binarizer
+from stand_in import Darkness, binarizer, text_page  # noqa: F401
 
 from drmamba.checkpoint import Provenance
 from drmamba.config import EngineConfig, ServiceConfig
@@ -52,7 +52,8 @@ def running(binarizer, **limits):
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        while not server.started or not server.service.engine.ready.wait(0.05):
+        engine = server.service.engine
+        while not server.started or not (engine.ready.wait(0.05) or engine.fault):
             assert thread.is_alive()
         yield server
     finally:

@@ -1,10 +1,15 @@
 """The API: answers, limits, the queue, cancelled work, shutdown, the token."""
 
 import asyncio
+import errno
+import http.client
 import io
+import math
 import os
 import random
+import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -14,20 +19,24 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from PIL import Image
-from running_service import dark_binarizer, running, slow_binarizer
+from running_service import Darkness, dark_binarizer, running, slow_binarizer
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from stand_in import text_page
 from test_binarize_faults import healthy, mutated
 
+from drmamba.checkpoint import Provenance
 from drmamba.cli import group
-from drmamba.config import InferenceConfig, ServiceConfig
-from drmamba.errors import ImageError
+from drmamba.config import EngineConfig, InferenceConfig, ServiceConfig
+from drmamba.errors import ConfigError, ImageError
 from drmamba.images import Bitmap, encode
 from drmamba.images.isolated import Reader
 from drmamba.inference.binarizer import Binarizer, load_model
 from drmamba.service.engine import Order, WatchedReader
+from drmamba.service.guard import check_token
 from drmamba.service.problems import Problem
+from drmamba.service.server import Server
+from drmamba.service.upload import Form
 
 httpx = pytest.importorskip("httpx")
 FULL = bool(os.environ.get("DRMAMBA_FULL"))
@@ -229,6 +238,62 @@ def test_a_decoder_given_up_for_the_clock_is_not_a_bad_file(tmp_path, monkeypatc
         assert caught.value.body()["limit"] == "seconds"
 
 
+@pytest.mark.parametrize(("number", "status"), [(errno.ENOSPC, 507), (errno.EIO, 500)])
+def test_a_disk_that_fails_is_not_the_client_s_fault(dark, monkeypatch, number, status):
+    def fail(*_):
+        raise OSError(number, os.strerror(number))
+
+    for place, name in ((os, "fsync"), (Form, "_data")):  # while results are written, and while uploads are
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, fail)
+            body = problem(post(dark), status)
+        assert str(dark.service.store.folder) not in body["detail"]
+        assert ".png" not in body["detail"].replace("scan.png", "")
+    assert post(dark).status_code == 200
+
+
+def test_a_broken_model_is_said_and_is_not_the_client_s_fault():
+    network = Darkness()
+    network.slope.data.fill_(math.nan)
+    engine = EngineConfig(workers=1, device="cpu")
+    broken = Binarizer(network, engine=engine, provenance=Provenance(trained=True))
+    with broken, running(broken) as server:
+        body = problem(httpx.get(f"{server.url}/readyz"), 503)
+        assert "cannot be run" in body["detail"]
+        assert "weights are broken" in body["detail"]
+        assert "weights are broken" in problem(post(server), 500)["detail"]
+
+
+def test_a_page_too_large_for_the_memory_is_told_how_large_it_may_be(dark, monkeypatch):
+    monkeypatch.setattr(dark.service.engine.ledger, "total", 15_000_000)
+    body = problem(post(dark, TALL, "tall.png"), 413, limit="pixels")
+    assert body["detail"].startswith("tall.png has a page of 1.2 megapixels")
+    assert "memory" in body["detail"]
+    assert "--" not in body["detail"]  # the operator's options
+    side = math.sqrt(body["allowed"] / 1_200_000)
+    smaller = png(text_page(int(3000 * side), int(400 * side)))
+    assert post(dark, smaller).status_code == 200
+
+
+def test_a_decoder_out_of_memory_is_a_page_too_large(tmp_path, monkeypatch):
+    def give_up(*_):
+        raise ImageError("scan.png: not enough memory for this page; raise --max-memory")
+
+    monkeypatch.setattr(Reader, "ask", give_up)
+    reader = WatchedReader(10**9, ServiceConfig(), 300)
+    with pytest.raises(Problem) as caught:
+        reader.ask(tmp_path, {"do": "decode"}, 8.0)
+    assert caught.value.status == 413
+    assert "--max-memory" not in caught.value.detail
+
+
+def test_every_unreadable_file_is_named(dark):
+    files = [("file", ("a.png", b"no picture")), ("file", ("b.png", b""))]
+    detail = problem(post(dark, files), 422)["detail"]
+    assert "a.png" in detail
+    assert "b.png" in detail
+
+
 def test_a_full_queue_answers_429_and_says_when_to_come_back():
     binarizer, _ = slow_binarizer(0.4)
     with binarizer, running(binarizer, queue=1) as server:
@@ -283,6 +348,58 @@ def test_shutdown_finishes_what_is_in_hand():
         httpx.get(f"{url}/healthz")
 
 
+HURRIED = """
+from running_service import slow_binarizer
+from drmamba.config import ServiceConfig
+from drmamba.service.server import Server
+
+binarizer, network = slow_binarizer(0.5)
+with binarizer:
+    server = Server(binarizer, ServiceConfig(port=0, page=False))
+    print(server.url, server.service.store.folder, flush=True)
+    try:
+        server.run()
+    finally:
+        print(network.windows, flush=True)
+"""
+
+
+def listens(url):
+    try:
+        return httpx.get(f"{url}/healthz").is_success
+    except httpx.TransportError:
+        return False
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is another thing there")
+def test_a_second_ctrl_c_gives_up_what_is_in_hand():
+    paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+    command, environment = [sys.executable, "-c", HURRIED], os.environ | {"PYTHONPATH": paths}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    answers = []
+    with subprocess.Popen(command, env=environment, **pipes) as process:
+        url, folder = process.stdout.readline().split()
+
+        def ask():
+            answers.append(httpx.post(f"{url}/v1/binarize", files={"file": ("a.png", TALL)}, timeout=60))
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        while "drmamba_in_hand 1.0" not in httpx.get(f"{url}/metrics").text:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        while listens(url):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        windows, errors = process.communicate(timeout=60)
+        asking.join(20)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert int(windows) < 1 + 8  # the warm-up, and every window of the page
+    assert not Path(folder).exists()
+    problem(answers[0], 503)
+
+
 def test_the_token(dark):
     with dark_binarizer() as binarizer, running(binarizer, token="s3cret") as server:
         assert httpx.get(f"{server.url}/healthz").status_code == 200
@@ -299,6 +416,45 @@ def test_the_token(dark):
         assert browser.get("/v1/models").status_code == 200
         browser.close()
     assert httpx.get(f"{dark.url}/v1/models").status_code == 200
+
+
+@pytest.mark.parametrize("token", ["two words", "schlüssel", "a=b", "=", "x\n"])
+def test_a_token_that_nobody_could_show_is_refused_at_the_start(token):
+    with dark_binarizer() as binarizer, pytest.raises(ConfigError, match=r"service\.token") as caught:
+        Server(binarizer, ServiceConfig(port=0, page=False, token=token))
+    assert token not in str(caught.value) or len(token) == 1  # it is a secret
+    assert "\n" not in str(caught.value)
+
+
+def test_every_token_of_rfc_6750_opens_the_door():
+    token = "aZ09-._~+/=="
+    check_token(token)
+    check_token("")
+    with dark_binarizer() as binarizer, running(binarizer, token=token) as server:
+        assert httpx.get(f"{server.url}/v1/models", headers={"authorization": f"Bearer {token}"}).is_success
+        for shown in (token, token.replace("+", "%2B")):
+            browser = httpx.Client(base_url=server.url)
+            assert browser.get(f"/v1/models?token={shown}").status_code == 303
+            assert browser.get("/v1/models").status_code == 200
+            browser.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("//evil.example/x", "/evil.example/x"),
+        ("/%5Cevil.example", "/%5Cevil.example"),
+        ("/a%0d%0aSet-Cookie:b", "/a%0D%0ASet-Cookie%3Ab"),
+        ("/", "/"),
+    ],
+)
+def test_the_token_s_redirect_stays_here(path, place):
+    with dark_binarizer() as binarizer, running(binarizer, token="s3cret") as server:
+        line = http.client.HTTPConnection(*server.socket.getsockname())
+        line.request("GET", f"{path}?token=s3cret")
+        answer = line.getresponse()
+        line.close()
+    assert (answer.status, answer.headers["location"]) == (303, place)
 
 
 def test_health_models_and_counters(dark):

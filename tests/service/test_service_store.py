@@ -1,5 +1,12 @@
 """Stored results: their life and their limit."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
 from drmamba.service.store import Store
 from drmamba.service.upload import plain_name
 
@@ -36,6 +43,27 @@ def test_names_cannot_be_guessed_or_walk():
     assert len({filled(store, 1) for _ in range(20)}) == 20
     assert store.get("../../etc/passwd") is None
     store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+def test_what_killed_services_left_is_removed_and_living_ones_are_not(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    code = "import os; from drmamba.service.store import Store; print(Store(1, 1).folder, flush=True); os._exit(9)"
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE
+    )
+    dead, strange = Path(run.stdout.decode().strip()), tmp_path / "drmamba-serve-strange"
+    strange.mkdir()
+    assert dead.parent == tmp_path
+    assert dead.exists()
+    living = Store(10, 1000)
+    assert not dead.exists()
+    filled(living, 5)
+    other = Store(10, 1000)
+    assert living.folder.exists()
+    assert strange.exists()  # nobody's lock, nobody's business
+    living.close()
+    other.close()
 
 
 def test_plain_names():

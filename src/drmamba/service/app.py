@@ -19,7 +19,7 @@ from drmamba.errors import MissingExtra
 from drmamba.inference.quality import FLAGS
 from drmamba.service.counters import Counters
 from drmamba.service.engine import Engine, Order, Outcome
-from drmamba.service.problems import MEDIA_TYPE, Problem, busy, described, stopping
+from drmamba.service.problems import MEDIA_TYPE, Problem, busy, described, fault, stopping, together
 from drmamba.service.schemas import ANSWERS, BODY, FILES, MEDIA
 from drmamba.service.store import Store
 from drmamba.service.upload import receive, too_large
@@ -32,6 +32,7 @@ try:
     from starlette.background import BackgroundTask
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect
+    from starlette.routing import Route
 except ImportError as error:
     raise MissingExtra("fastapi", "web") from error
 
@@ -132,6 +133,7 @@ class Service:
         finally:
             order.cancelled.set()
             gone.cancel()
+            work.cancel()  # if the process ends before it does
 
     def _answer(self, request: Request, order: Order, outcomes: list[Outcome]) -> Response:
         for outcome in outcomes:
@@ -139,7 +141,7 @@ class Service:
             self.counters.megapixels.inc(sum(page.megapixels for page in outcome.pages))
         problems = [outcome.problem for outcome in outcomes if outcome.problem is not None]
         if len(problems) == len(outcomes):
-            raise problems[0]
+            raise together(problems)
         first = outcomes[0]
         files = first.softs if order.soft else first.outputs
         wants_json = "application/json" in request.headers.get("accept", "")
@@ -201,7 +203,6 @@ def build(service: Service) -> FastAPI:
         sweeper = asyncio.ensure_future(sweep(service.store))
         yield
         sweeper.cancel()
-        await asyncio.to_thread(service.close)
 
     app = FastAPI(
         title="drmamba", version=drmamba.__version__, lifespan=life, docs_url=None, redoc_url=None,
@@ -216,7 +217,7 @@ def build(service: Service) -> FastAPI:
         response_class=Response,
         responses={
             200: {"description": "The result, or JSON about the results", "content": ANSWERS},
-            **described(400, 401, 408, 413, 415, 422, 429, 503),
+            **described(400, 401, 408, 413, 415, 422, 429, 500, 503, 507),
         },
         openapi_extra={"requestBody": BODY},
     )
@@ -254,6 +255,8 @@ def build(service: Service) -> FastAPI:
     async def ready() -> dict[str, str]:
         if service.stopping:
             raise stopping()
+        if service.engine.fault:
+            raise Problem(503, "model", service.engine.fault)
         if not service.engine.ready.is_set():
             raise Problem(503, "starting", "the network is being loaded", headers={"Retry-After": "2"})
         return {"status": "ready"}
@@ -291,10 +294,34 @@ def answer_problems(app: FastAPI) -> None:
         headers = dict(error.headers or {})
         return shown(Problem(error.status_code, "http", str(error.detail), headers=headers))
 
+    # OSError by name: a full disk is foreseen, and must not reach the server's own report of the unforeseen.
+    @app.exception_handler(OSError)
     @app.exception_handler(Exception)
-    async def _unforeseen(_: Request, error: Exception) -> Response:
-        log.error("a request failed", exc_info=error)
-        return shown(Problem(500, "fault", "something went wrong in the service; its log says what"))
+    async def _fault(_: Request, error: Exception) -> Response:
+        problem = fault(error)
+        foreseen = problem.status != 500
+        log.error("a request failed: %s", error, exc_info=None if foreseen else error)
+        return shown(problem)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An ASGI application that only says no. Plain ASGI, because a route of such takes every method."""
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+
+    async def __call__(self, *_: Any) -> None:
+        raise HTTPException(self.status, headers=self.headers)
+
+
+def claim(app: FastAPI) -> None:
+    """Keep the API's paths from the page, which answers in its own way whatever comes to it."""
+    known = [route for route in app.routes if isinstance(route, Route)]
+    for route in known:
+        allowed = {"Allow": ", ".join(sorted(route.methods or ()))}
+        app.router.routes.append(Route(route.path, Refusal(405, allowed)))
+    app.router.routes.append(Route("/v1/{rest:path}", Refusal(404)))
 
 
 async def discard(request: Request, limits: ServiceConfig) -> None:

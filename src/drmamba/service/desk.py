@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import secrets
 import threading
 import time
@@ -15,19 +17,23 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from drmamba.config import InferenceConfig, replace_values
-from drmamba.errors import DRMambaError, InputError
+from drmamba.errors import InputError
 from drmamba.images import RGB, ArrayRows, Bitmap, encode
 from drmamba.inference.binarizer import Page
 from drmamba.inference.explain import Exploration, Map
 from drmamba.inference.quality import FLAGS
 from drmamba.service.app import ENDINGS, Service, result_name
-from drmamba.service.problems import Problem, over_limit
+from drmamba.service.problems import KNOWN, over_limit, told
 from drmamba.service.schemas import MEDIA
 from drmamba.service.upload import plain_name
 
+log = logging.getLogger("drmamba.service")
 LONGEST = 1600  # pixels of a picture's longer side, on the screen
 THUMB = 240
 PER_PIXEL = 24  # bytes that an open page takes beside what is kept for the knob
+KNOB = 200  # bytes a pixel that it may keep for the knob: `tiny` keeps about 150, `lite` half of that
+ENLARGED = 4  # part of the drawer that any page may keep: the network sees fine writing enlarged
+GLANCE = 8  # bytes a pixel while a page is only binarized
 OLD_PICTURES = 4  # of earlier views, that the page may still be copying
 WHOLE = "the whole network"
 LAYERS = {  # what can be laid over the page, and its words
@@ -79,7 +85,32 @@ class Drawer:
     def __init__(self, memory: int) -> None:
         self.memory = memory
         self._kept: OrderedDict[int, tuple[Sheet, Exploration]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._promised: dict[int, int] = {}  # bytes, for sheets that the network is looking at
+        self._lock = threading.Condition()
+
+    @contextlib.contextmanager
+    def reserve(self, sheet: Sheet, size: int) -> Iterator[None]:
+        """Room for a sheet before it is read: the oldest make it, else those in hand must be done first."""
+        with self._lock:
+            while self.used + size > self.memory:
+                if self._kept:
+                    self._kept.popitem(last=False)
+                else:
+                    self._lock.wait()
+            self._promised[id(sheet)] = size
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._promised.pop(id(sheet), None)
+                self._lock.notify_all()
+
+    @property
+    def used(self) -> int:
+        """Bytes that are kept or promised."""
+        with self._lock:
+            kept = sum(cost(exploration) for _, exploration in self._kept.values())
+            return kept + sum(self._promised.values())
 
     def get(self, sheet: Sheet) -> Exploration | None:
         """The sheet's exploration, if it is still here."""
@@ -90,11 +121,10 @@ class Drawer:
             return found[1] if found else None
 
     def put(self, sheet: Sheet, exploration: Exploration) -> None:
-        """Keep one more."""
+        """Keep one more, in the room that was reserved for it."""
         with self._lock:
+            self._promised.pop(id(sheet), None)
             self._kept[id(sheet)] = (sheet, exploration)
-            while len(self._kept) > 1 and sum(cost(e) for _, e in self._kept.values()) > self.memory:
-                self._kept.popitem(last=False)
 
     def drop(self, sheets: list[Sheet]) -> None:
         """Forget these."""
@@ -119,41 +149,50 @@ class Desk:
     layer: str = "Result"
     seconds: float = 0.0  # the last answer took
     how: str = ""  # it was found
+    rounds: int = 0  # how often everything was put away
+    lock: threading.RLock = field(default_factory=threading.RLock)
     _links: list[str] = field(default_factory=list)
     _shown: list[Path] = field(default_factory=list)
-    _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __deepcopy__(self, _: object) -> Desk:
         return self  # it is a place, not a value
 
-    def add(self, files: list[tuple[Path, str]], threshold: float, suppress: float) -> Iterator[Sheet | str]:
-        """Open files and binarize their pages one after the other; a file's failure is a line of words."""
-        limits = self.service.limits
-        for path, name in files[: limits.max_files]:
-            number, pages = 1, 1
-            while number <= min(pages, limits.max_pages):
+    def add(
+        self, files: list[tuple[Path, str]], threshold: float, suppress: float, own_round: int
+    ) -> Iterator[Sheet | str]:
+        """Open files and binarize their pages one after the other; a file's failure is a line of words.
+
+        `own_round` is what `clear` gave: once everything is put away again, nobody waits for these files.
+        """
+        most = self.service.limits.max_files
+        if len(files) > most:
+            yield f"{len(files) - most} of {len(files)} files: {most} at most are taken at once"
+        for path, name in files[:most]:
+            sheet = Sheet(path, plain_name(name), 1, 1)
+            while sheet.number <= sheet.pages:
                 try:
-                    with self._lock:
-                        sheet = Sheet(path, plain_name(name), number, pages)
+                    with self.lock:
+                        if self.rounds != own_round:
+                            return
                         see = self._glance if self.sheets else self._explore  # the first one is shown
-                        pages = sheet.pages = see(sheet, self._config(threshold, suppress))
+                        see(sheet, self._config(threshold, suppress))
                         sheet.thumbnail = self._picture(thumbnail(sheet), ".png")
                         self.sheets.append(sheet)
-                except (Problem, DRMambaError) as error:
-                    yield said(error, path, plain_name(name))
+                except KNOWN as error:
+                    yield said(error, path, sheet.name)
                     break
                 yield sheet
-                number += 1
+                sheet = Sheet(path, sheet.name, sheet.number + 1, sheet.pages)
 
     def select(self, index: int, threshold: float, suppress: float) -> View:
         """Another page."""
-        with self._lock:
+        with self.lock:
             self.current = min(max(0, index), len(self.sheets) - 1)
             return self.turn(threshold, suppress)
 
     def turn(self, threshold: float, suppress: float) -> View:
         """The current page with these settings."""
-        with self._lock:
+        with self.lock:
             sheet, config = self.sheets[self.current], self._config(threshold, suppress)
             exploration = self.drawer.get(sheet)
             if exploration is None:
@@ -169,14 +208,12 @@ class Desk:
 
     def view(self) -> View:
         """The current page as it is."""
-        with self._lock:
+        with self.lock:
             sheet = self.sheets[self.current]
             exploration = self.drawer.get(sheet)
             if exploration is None:
                 assert sheet.config is not None
-                self._explore(sheet, sheet.config)
-                exploration = self.drawer.get(sheet)
-                assert exploration is not None
+                exploration = self._explore(sheet, sheet.config)
             page, rows = exploration.page, exploration.rows
             assert isinstance(rows, ArrayRows)
             facts = [f"{rows.width} × {rows.height} pixels", f"{page.quality.ink:.1%} ink"]
@@ -193,50 +230,59 @@ class Desk:
 
     def together(self, form: str, threshold: float, suppress: float) -> str:
         """One file of all pages, each with these settings; where it is."""
-        with self._lock:
+        with self.lock:
             config = self._config(threshold, suppress)
             for sheet in self.sheets:
                 if sheet.config != config:
                     self._glance(sheet, config)
             return self._stored(self.sheets, form)
 
-    def clear(self) -> None:
-        """Put everything away."""
-        with self._lock:
+    def clear(self) -> int:
+        """Put everything away; the number of the round that begins."""
+        with self.lock:
+            self.rounds += 1
             self.drawer.drop(self.sheets)
             for path in [*self._shown, *(s.thumbnail for s in self.sheets if s.thumbnail)]:
                 path.unlink(missing_ok=True)
             self.sheets, self.current, self._shown = [], 0, []
+            return self.rounds
 
     def _config(self, threshold: float, suppress: float) -> InferenceConfig:
         changes = {"threshold": float(threshold), "suppress": float(suppress)}
         return replace_values(self.service.engine.binarizer.config, changes)
 
-    def _explore(self, sheet: Sheet, config: InferenceConfig) -> int:
-        """Let the network see a page and keep what it saw; how many pages its file has."""
-        rows, pages = self._read(sheet)
-        started = time.perf_counter()
-        keep = max(0, self.drawer.memory - PER_PIXEL * rows.height * rows.width)
-        exploration = Exploration(self.service.engine.binarizer, rows, config, keep=keep)
-        self.seconds, self.how = time.perf_counter() - started, WHOLE
-        self.drawer.put(sheet, exploration)
+    def _explore(self, sheet: Sheet, config: InferenceConfig) -> Exploration:
+        """Let the network see a page and keep what it saw."""
+        pixels = self._measured(sheet)
+        all_of_it, beside = self.drawer.memory, PER_PIXEL * pixels
+        keep = min(max(KNOB * pixels, all_of_it // ENLARGED), all_of_it - beside)
+        with self.drawer.reserve(sheet, beside + keep):
+            engine = self.service.engine
+            rows = engine.read_page(sheet.path, sheet.number)
+            started = time.perf_counter()
+            exploration = Exploration(engine.binarizer, rows, config, keep=keep)
+            self.seconds, self.how = time.perf_counter() - started, WHOLE
+            self.drawer.put(sheet, exploration)
         self._note(sheet, config, exploration.page)
-        return pages
+        return exploration
 
-    def _glance(self, sheet: Sheet, config: InferenceConfig) -> int:
+    def _glance(self, sheet: Sheet, config: InferenceConfig) -> None:
         """The same for a page that nobody looks at yet: only its result is kept."""
-        rows, pages = self._read(sheet)
+        pixels = self._measured(sheet)
         self.drawer.drop([sheet])
-        self._note(sheet, config, self.service.engine.binarizer.binarize(rows, config, keep="ink"))
-        return pages
+        with self.drawer.reserve(sheet, GLANCE * pixels):
+            engine = self.service.engine
+            rows = engine.read_page(sheet.path, sheet.number)
+            self._note(sheet, config, engine.binarizer.binarize(rows, config, keep="ink"))
 
-    def _read(self, sheet: Sheet) -> tuple[ArrayRows, int]:
-        rows, pages = self.service.engine.read_page(sheet.path, sheet.number)
+    def _measured(self, sheet: Sheet) -> int:
+        """The pixels that a page declares; one that is too large is refused before it is decoded."""
+        pixels, sheet.pages = self.service.engine.measure(sheet.path, sheet.number)
         most = self.drawer.memory // PER_PIXEL
-        if rows.height * rows.width > most:
+        if pixels > most:
             words = f"has more than the {most / 1e6:.0f} megapixels that this page takes; use the API"
             raise over_limit("pixels", most, words)
-        return rows, pages
+        return pixels
 
     def _note(self, sheet: Sheet, config: InferenceConfig, page: Page) -> None:
         sheet.config, sheet.bitmap, sheet.flags = config, page.bitmap, page.quality.flags
@@ -271,9 +317,10 @@ class Desk:
 
 def said(error: Exception, path: Path, name: str) -> str:
     """An error in words that name the file as its owner does."""
-    if isinstance(error, Problem):
-        return f"{name} {error.detail}"
-    return str(error).replace(str(path), name)
+    problem = told(error, path, name)
+    if problem.status >= 500:
+        log.error("a page failed: %s", error)
+    return problem.detail
 
 
 def thumbnail(sheet: Sheet) -> RGB:

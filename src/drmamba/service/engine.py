@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import logging
 import math
 import threading
 import time
@@ -18,13 +20,14 @@ import numpy as np
 from drmamba.config import InferenceConfig, ReadingConfig, ServiceConfig
 from drmamba.errors import DRMambaError, ImageError
 from drmamba.images import ArrayRows
-from drmamba.images.isolated import Reader
+from drmamba.images.isolated import IsolatedPage, Reader
 from drmamba.inference.batch import Batch, BatchOptions, Ledger
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.jobs import ENDINGS, Job
 from drmamba.inference.records import PageRecord
-from drmamba.service.problems import Problem, over_limit
+from drmamba.service.problems import KNOWN, Problem, out_of_memory, over_limit, told
 
+log = logging.getLogger("drmamba.service")
 UNLIMITED = 10**15  # pixels: the reader below has a limit of its own, with an answer of its own
 
 
@@ -73,6 +76,7 @@ class WatchedReader(Reader):
         super().__init__(memory, ReadingConfig(max_pixels=UNLIMITED, dpi=dpi))
         self.limits = limits
         self.order: Order | None = None
+        self.pixels = 0  # of the page in hand
 
     def ask(self, path: Path, request: dict[str, Any], seconds: float) -> tuple[dict[str, Any], bytes]:
         """The reader's answer, unless the order is at its end."""
@@ -83,9 +87,12 @@ class WatchedReader(Reader):
             seconds = min(seconds, self._left() + 1)
         try:
             answer, data = super().ask(path, request, seconds)
-        except ImageError:
+        except ImageError as error:
             self._left()  # a decoder that was given up because of the order's clock is not a bad file
-            raise
+            if "not enough memory" in str(error):
+                raise out_of_memory(self.pixels) from error
+            # What the operator could raise is of no use to whoever sent the file.
+            raise ImageError(str(error).replace("more --max-memory", "more memory than there is")) from error
         if answer.get("pages", 0) > limits.max_pages:
             words = f"holds {answer['pages']} pages, {limits.max_pages} at most are taken"
             raise over_limit("pages", limits.max_pages, words)
@@ -94,6 +101,8 @@ class WatchedReader(Reader):
             size = f"{answer['width']} x {answer['height']}"
             words = f"has a page of {size} pixels, {limits.max_pixels:,} at most are taken"
             raise over_limit("pixels", limits.max_pixels, words)
+        if request.get("do") in ("open", "next"):
+            self.pixels = pixels
         return answer, data
 
     def _left(self) -> float:
@@ -116,6 +125,23 @@ class Conversion(Batch):
         """A file's pages as they are finished; whatever is wrong with it is raised."""
         return self._pages(job, self._origin(job), reader)
 
+    def _need(self, rows: IsolatedPage) -> int:
+        """Memory for a page; more than there can ever be is a problem that counts in pixels."""
+        need = super()._need(rows)
+        if need > self.ledger.total:
+            raise out_of_memory(rows.width * rows.height, self._fitting(rows))
+        return need
+
+    def _fitting(self, rows: IsolatedPage) -> int:
+        """Pixels of the largest page of this kind and shape that there is memory for, to a twentieth."""
+        for share in range(19, 0, -1):
+            smaller, side = copy.copy(rows), math.sqrt(share / 20)
+            smaller.width, smaller.height = int(rows.width * side), int(rows.height * side)
+            smaller.decode_bytes = rows.decode_bytes * share // 20
+            if super()._need(smaller) <= self.ledger.total:
+                return smaller.width * smaller.height
+        return 0
+
 
 class Engine:
     """Threads that work on orders; all share one network's lanes and one memory limit."""
@@ -127,6 +153,7 @@ class Engine:
         shared = Conversion(binarizer, BatchOptions())
         self.threads, self.ledger = shared.threads, shared.ledger
         self.ready = threading.Event()
+        self.fault = ""  # why it never will be
         self._own = threading.local()
         self._readers: list[WatchedReader] = []
         self._pool = ThreadPoolExecutor(self.threads, "drmamba-order")
@@ -136,21 +163,37 @@ class Engine:
         """Work on an order when its turn comes."""
         return self._pool.submit(self.work, order)
 
-    def read_page(self, path: Path, number: int) -> tuple[ArrayRows, int]:
-        """A page of a file, counted from 1, and how many there are; decoded as safely as any other."""
+    def measure(self, path: Path, number: int) -> tuple[int, int]:
+        """The pixels that a page of a file declares, counted from 1, and how many pages there are."""
+        return self._pool.submit(self._measure, path, number).result()
+
+    def read_page(self, path: Path, number: int) -> ArrayRows:
+        """A page of a file, counted from 1; decoded as safely as any other."""
         return self._pool.submit(self._read_page, path, number).result()
 
-    def _read_page(self, path: Path, number: int) -> tuple[ArrayRows, int]:
+    def _measure(self, path: Path, number: int) -> tuple[int, int]:
+        with self._page(path, number) as page:
+            return page.height * page.width, page.file.pages
+
+    def _read_page(self, path: Path, number: int) -> ArrayRows:
+        with self._page(path, number) as page:
+            if page.decode_bytes > self.ledger.total:
+                raise out_of_memory(page.height * page.width)
+            with self.ledger.hold(page.decode_bytes, path):
+                page.decode()
+                return ArrayRows(page.read(), page.dpi)
+
+    @contextlib.contextmanager
+    def _page(self, path: Path, number: int) -> Iterator[IsolatedPage]:
+        """A page that is not decoded yet."""
         reader = self._reader()
         reader.order = Order([], path.parent, self.binarizer.config)
         reader.order.deadline = time.monotonic() + self.limits.max_seconds
         try:
-            file = reader.open(path)
-            page = next(islice(file, number - 1, None), None)
+            page = next(islice(reader.open(path), number - 1, None), None)
             if page is None:
                 raise Problem(422, "unreadable", f"holds no page {number}")
-            page.decode()
-            return ArrayRows(page.read(), page.dpi), file.pages
+            yield page
         finally:
             reader.order = None
 
@@ -178,13 +221,11 @@ class Engine:
             records.extend(batch.convert(job, reader))
             if not records:
                 raise Problem(422, "unreadable", "holds no page")
-        except Problem as problem:
-            problem.detail = f"{upload.name} {problem.detail}"
+        except KNOWN as error:
+            problem = told(error, upload.path, upload.name)
+            if problem.status >= 500:
+                log.error("a request failed: %s", error)
             return Outcome(upload, [], [], [], problem)
-        except DRMambaError as error:
-            # Our own name of the file is nobody's business.
-            words = str(error).replace(str(upload.path), upload.name)
-            return Outcome(upload, [], [], [], Problem(422, "unreadable", words))
         count = len(records)
         outputs = list(dict.fromkeys(job.page(i, count) for i in range(1, count + 1)))
         softs = [job.soft(i, count) for i in range(1, count + 1)] if order.soft else []
@@ -201,8 +242,13 @@ class Engine:
     def _warm_up(self) -> None:
         """Compile and load what the first window would wait for."""
         noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8)
-        for _ in self.binarizer.lanes.predict()(iter([noise])):
-            self.ready.set()
+        try:
+            for _ in self.binarizer.lanes.predict()(iter([noise])):
+                self.ready.set()
+        except Exception as error:  # whatever it is, people must hear of it before the first request fails
+            words = str(error) if isinstance(error, DRMambaError) else f"{type(error).__name__}; see the log"
+            self.fault = f"the network cannot be run: {words}"
+            log.error("the network cannot be run: %s", error)
 
     def close(self) -> None:
         """Finish what is in hand, drop what waits."""

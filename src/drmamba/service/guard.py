@@ -10,10 +10,11 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
+from drmamba.errors import ConfigError
 from drmamba.service.counters import Counters
-from drmamba.service.problems import MEDIA_TYPE, Problem
+from drmamba.service.problems import MEDIA_TYPE, Problem, stopping
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -23,6 +24,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OPEN = ("/healthz", "/readyz")  # asked by machines that know no secrets
 COOKIE = "drmamba_token"
+TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*|")  # RFC 6750; empty: none is asked for
 COUNTED = re.compile(r"/(v1/binarize|v1/models|v1/results|healthz|readyz|metrics|openapi\.json)(/|$)")
 
 
@@ -43,12 +45,12 @@ class Guard:
             return
         match = COUNTED.match(scope["path"])
         path = f"/{match[1]}" if match else "page"
-        status, started = 500, time.perf_counter()
+        status, begun, started = 500, False, time.perf_counter()
 
         async def watched(message: Message) -> None:
-            nonlocal status
+            nonlocal status, begun
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, begun = message["status"], True
             await send(message)
 
         self.unanswered += path.startswith("/v1")
@@ -57,14 +59,18 @@ class Guard:
                 await self.app(scope, receive, watched)
             else:
                 await self._refuse(scope, watched)
+        except asyncio.CancelledError:
+            # The process ends (a second Ctrl-C, or a browser that holds on): no traceback, but an answer.
+            if not begun:
+                await self._answer(stopping(), watched)
         finally:
             self.unanswered -= path.startswith("/v1")
             self.counters.requests.labels(path, str(status)).inc()
             self.counters.seconds.labels(path).observe(time.perf_counter() - started)
 
-    async def idle(self) -> None:
-        """Wait until every API request is answered."""
-        while self.unanswered:
+    async def idle(self, hurried: Callable[[], bool]) -> None:
+        """Wait until every API request is answered, or somebody is in a hurry."""
+        while self.unanswered and not hurried():
             await asyncio.sleep(0.05)
 
     def _allowed(self, scope: Scope) -> bool:
@@ -85,16 +91,30 @@ class Guard:
 
     async def _refuse(self, scope: Scope, send: Send) -> None:
         """401, or a cookie for a browser that brought the token in its address."""
-        brought = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+        brought = query.get("token", [""])[0].replace(" ", "+")  # a token has no space: it was a plus
         if scope["method"] == "GET" and brought and self._right(brought.encode()):
             cookie = f"{COOKIE}={brought}; Path=/; HttpOnly; SameSite=Strict"
-            headers = [(b"location", scope["path"].encode()), (b"set-cookie", cookie.encode("latin-1"))]
+            # Two slashes, or one and a backslash, would lead to another machine.
+            place = "/" + quote(scope["path"].lstrip("/"))
+            headers = [(b"location", place.encode()), (b"set-cookie", cookie.encode())]
             await send({"type": "http.response.start", "status": 303, "headers": headers})
             await send({"type": "http.response.body", "body": b""})
             return
         words = "a token is needed: Authorization: Bearer TOKEN, or /?token=TOKEN once in a browser"
-        body = json.dumps(Problem(401, "token", words).body()).encode()
-        headers = [(b"content-type", MEDIA_TYPE.encode()), (b"www-authenticate", b"Bearer"),
-                   (b"content-length", str(len(body)).encode())]  # fmt: skip
-        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await self._answer(Problem(401, "token", words, headers={"WWW-Authenticate": "Bearer"}), send)
+
+    async def _answer(self, problem: Problem, send: Send) -> None:
+        body = json.dumps(problem.body()).encode()
+        known = {"content-type": MEDIA_TYPE, "content-length": str(len(body))} | problem.headers
+        headers = [(name.lower().encode(), value.encode()) for name, value in known.items()]
+        await send({"type": "http.response.start", "status": problem.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+
+def check_token(token: str) -> None:
+    """Refuse a token that no client could show; it is a secret, so only what is wrong with it is named."""
+    if not TOKEN.fullmatch(token):
+        wrong = next((c for c in token if not TOKEN.fullmatch(c)), "=")
+        words = "letters, digits and -._~+/ (RFC 6750), '=' at its end only"
+        raise ConfigError(f"service.token must be of {words}; it holds {wrong!r}")

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drmamba.config import InferenceConfig
-from drmamba.errors import DRMambaError, MissingExtra
+from drmamba.errors import MissingExtra
 from drmamba.images import SUFFIXES
-from drmamba.service.app import Service
+from drmamba.service.app import Service, claim
 from drmamba.service.desk import LAYERS, Desk, Drawer, Sheet, View, said
-from drmamba.service.problems import Problem
+from drmamba.service.problems import KNOWN
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -93,19 +93,21 @@ def mount(app: FastAPI, service: Service) -> FastAPI:
         desk: Desk | None, threshold: float, suppress: float, layer: str, paths: list[str]
     ) -> Iterator[list[Any]]:
         desk = desk or new()
-        desk.clear()
+        own_round = desk.clear()
         desk.layer = layer
         found = [(Path(path), Path(path).name) for path in paths]
         failures: list[str] = []
         first = True
-        for item in desk.add(found, threshold, suppress):
+        for item in desk.add(found, threshold, suppress, own_round):
             if isinstance(item, str):
                 failures.append(item)
                 gr.Warning(escape(item))
-            parts = shown(desk.view()) if desk.sheets and first else [gr.skip()] * 3
-            first = first and not desk.sheets
-            yield [desk, *parts, *around(desk, failures)]
-        if not desk.sheets:
+            with desk.lock:  # another upload may put the sheets away
+                parts = shown(desk.view()) if desk.sheets and first else [gr.skip()] * 3
+                first = first and not desk.sheets
+                update = [desk, *parts, *around(desk, failures)]
+            yield update
+        if not desk.sheets and desk.rounds == own_round:
             yield [desk, None, "", "", *around(desk, failures)]
 
     def around(desk: Desk, failures: list[str]) -> list[Any]:
@@ -162,7 +164,7 @@ def mount(app: FastAPI, service: Service) -> FastAPI:
         sheet = desk.sheets[desk.current]
         try:
             yield
-        except (Problem, DRMambaError) as error:
+        except KNOWN as error:
             raise gr.Error(escape(said(error, sheet.path, sheet.name))) from error
 
     with gr.Blocks(title="drmamba", analytics_enabled=False, delete_cache=(min(60, keep), keep)) as blocks:
@@ -237,11 +239,14 @@ def mount(app: FastAPI, service: Service) -> FastAPI:
     blocks.queue(max_size=limits.queue + 4)
     fonts = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Liberation Sans", "sans-serif"]
     theme = gr.themes.Soft(font=fonts, font_mono=["ui-monospace", "Consolas", "monospace"])
+    claim(app)
     mounted: FastAPI = gr.mount_gradio_app(
         app, blocks, path="", max_file_size=limits.max_bytes, ssr_mode=False, show_error=False, pwa=False,
         footer_links=[], theme=theme, css=CSS, run_history=False,
         allowed_paths=[str(files("drmamba.service") / "samples")],
     )  # fmt: skip
+    # Only then are paths that a client sends looked at: what it has not uploaded is not opened for it.
+    blocks.has_launched = True
     return mounted
 
 

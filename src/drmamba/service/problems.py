@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
+from drmamba.errors import CheckpointError, DRMambaError, ImageError, InputError
+
 MEDIA_TYPE = "application/problem+json"
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Problem(Exception):  # noqa: N818
@@ -30,6 +35,48 @@ def over_limit(limit: str, allowed: float, detail: str, status: int = 413) -> Pr
     return Problem(status, f"limit-{limit}", detail, limit=limit, allowed=allowed)
 
 
+def out_of_memory(pixels: int, fitting: int = 0) -> Problem:
+    """A page that does not fit the service's memory, in words its sender can act on."""
+    page = f"has a page of {pixels / 1e6:,.1f} megapixels" if pixels else "has a page"
+    if fitting:
+        words = f"{page}, about {fitting / 1e6:,.1f} of its kind fit this service's memory; send it smaller"
+        return over_limit("pixels", fitting, words)
+    words = f"{page} that does not fit this service's memory; send it smaller"
+    return Problem(413, "limit-pixels", words, limit="pixels")
+
+
+def fault(error: BaseException) -> Problem:
+    """A failure of the service itself, without its paths."""
+    cause = error.__cause__ or error
+    if isinstance(cause, OSError) and cause.errno in FULL:
+        return Problem(507, "storage", "there is no room left on the service's disk; try again later")
+    if isinstance(error, CheckpointError | InputError):  # raised by the network, which knows no paths
+        return Problem(500, "model", f"the service's network cannot do this: {error}")
+    return Problem(500, "fault", "something went wrong in the service; its log says what")
+
+
+def told(error: Exception, path: Path, name: str) -> Problem:
+    """What a failed file's owner is told: 422 only for what is wrong with the file."""
+    if isinstance(error, Problem):
+        return Problem(
+            error.status, error.kind, f"{name} {error.detail}", headers=error.headers, **error.more
+        )
+    if isinstance(error, MemoryError):
+        return told(out_of_memory(0), path, name)
+    # Files are decoded in another process, whose complaints come as words: an OSError is one of ours.
+    if isinstance(error, ImageError) and not isinstance(error.__cause__, OSError):
+        return Problem(422, "unreadable", str(error).replace(str(path), name))
+    own = fault(error)
+    return Problem(own.status, own.kind, f"{name}: {own.detail}")
+
+
+def together(problems: list[Problem]) -> Problem:
+    """Several files' problems as one that names them all; the status is the gravest."""
+    worst = max(problems, key=lambda problem: problem.status)
+    details = "; ".join(problem.detail for problem in problems)
+    return Problem(worst.status, worst.kind, details, headers=worst.headers, **worst.more)
+
+
 def busy(seconds: int) -> Problem:
     """The queue is full."""
     words = f"the queue is full; try again in {seconds} s"
@@ -41,6 +88,7 @@ def stopping() -> Problem:
     return Problem(503, "stopping", "the service is shutting down", headers={"Retry-After": "10"})
 
 
+KNOWN = (Problem, DRMambaError, OSError, MemoryError)  # what a file may fail of, and nothing else with it
 PROBLEM_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["type", "title", "status", "detail"],

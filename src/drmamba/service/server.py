@@ -11,13 +11,14 @@ from drmamba.errors import ConfigError, MissingExtra
 from drmamba.inference.binarizer import Binarizer
 from drmamba.service.app import Service, build
 from drmamba.service.engine import Engine
-from drmamba.service.guard import Guard
+from drmamba.service.guard import Guard, check_token
 
 try:
     import uvicorn
 except ImportError as error:
     raise MissingExtra("uvicorn", "web") from error
 
+INTERRUPTED = 130  # the exit code where requests in hand were given up
 FAREWELL = 2  # seconds for open pages in browsers to notice
 
 
@@ -27,6 +28,7 @@ class Server(uvicorn.Server):
     def __init__(
         self, binarizer: Binarizer, limits: ServiceConfig, reading: ReadingConfig | None = None
     ) -> None:
+        check_token(limits.token)
         self.socket = listening(limits.host, limits.port)
         self.service = Service(Engine(binarizer, limits, reading), limits)
         try:
@@ -64,15 +66,22 @@ class Server(uvicorn.Server):
             # uvicorn raises the signal that stopped it once more; by then it has been obeyed.
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, lambda *_: None)
-        super().run(sockets or [self.socket])
+        try:
+            super().run(sockets or [self.socket])
+        finally:
+            self.service.close()
+        if self.force_exit:
+            raise SystemExit(INTERRUPTED)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """No new work; answer what was asked; then end what browsers hold open."""
         self.service.stopping = True
         for server in self.servers:
             server.close()
-        await self.guard.idle()
+        await self.guard.idle(lambda: self.force_exit)
         await super().shutdown(sockets)
+        if self.force_exit:  # uvicorn leaves it out then, and prints a traceback of its end
+            await self.lifespan.shutdown()
 
 
 def listening(host: str, port: int) -> socket.socket:

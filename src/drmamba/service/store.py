@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
+
+if sys.platform != "win32":  # there, what a killed service leaves stays until somebody removes it
+    import fcntl
+
+PREFIX, LOCK = "drmamba-serve-", "lock"
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,9 @@ class Store:
     def __init__(
         self, keep_seconds: float, keep_bytes: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="drmamba-serve-"))
+        sweep_dead(Path(tempfile.gettempdir()))
+        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._life = locked(self.folder)
         self.keep_seconds, self.keep_bytes, self.clock = keep_seconds, keep_bytes, clock
         self._files: dict[str, Stored] = {}  # oldest first
         self._lock = threading.Lock()
@@ -75,4 +85,29 @@ class Store:
 
     def close(self) -> None:
         """Remove everything."""
+        self._life.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def locked(folder: Path) -> BinaryIO:
+    """A file in the folder that is locked while this process lives, whatever ends it."""
+    file = (folder / f"{LOCK}.new").open("xb")
+    if sys.platform != "win32":
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (folder / f"{LOCK}.new").rename(folder / LOCK)  # only now: nobody ever sees it unlocked
+    return file
+
+
+def sweep_dead(place: Path) -> None:
+    """Remove what killed services of this user left; a living one's lock is held."""
+    if sys.platform == "win32":
+        return
+    for folder in place.glob(f"{PREFIX}*"):
+        try:
+            if folder.lstat().st_uid != os.getuid():
+                continue
+            with (folder / LOCK).open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            continue  # it lives, or is gone meanwhile
