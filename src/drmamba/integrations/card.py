@@ -62,7 +62,9 @@ Trained on: {data}.{held_out}
 ## Limits
 
 The scores are of the pages named above them; other material may come out worse. The network has learned from scans of
-text: photographs, drawings in tone and colour prints are not its subject. drmamba flags pages whose result is doubtful
+text: photographs, drawings in tone and colour prints are not its subject, and ruled lines count as paper where the
+contests' do. Strokes wider than some 30 pixels, of a headline above small print, are lost. drmamba flags pages whose
+result is doubtful
 (`drmamba binarize --report`); look at those.
 
 ## Licence
