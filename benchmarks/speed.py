@@ -57,6 +57,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--stride", type=int)
     parser.add_argument("--protocol", default="everyday")
+    parser.add_argument("--precision", default="float32")
     args = parser.parse_args()
 
     started = time.perf_counter()
@@ -71,7 +72,7 @@ def main() -> None:
     from drmamba.inference.tiling import probability
 
     warnings.simplefilter("ignore", UntrainedWarning)
-    config = PROTOCOLS[args.protocol]
+    config = replace(PROTOCOLS[args.protocol], precision=args.precision)
     if args.stride:
         config = replace(config, windows=replace(config.windows, stride=args.stride))
     binarizer = Binarizer.from_pretrained(
@@ -83,7 +84,7 @@ def main() -> None:
             make_pages(folder, args.count)
         window = np.random.default_rng(0).integers(0, 256, (512, 512, 3), np.uint8)
         for _ in range(2):  # compiles the scans, fills the caches
-            probability(window, binarizer.lanes.predict())
+            probability(window, binarizer.lanes.predict(precision=args.precision))
         start_up = time.perf_counter() - started
         lanes = binarizer.lanes
         lanes.seconds = lanes.pixels = 0
@@ -93,7 +94,7 @@ def main() -> None:
         network, seen = lanes.seconds, lanes.pixels
         lanes.seconds = lanes.pixels = 0
         for _ in range(8):
-            probability(window, lanes.predict())
+            probability(window, lanes.predict(precision=args.precision))
         bare = lanes.seconds / (lanes.pixels / 1e6)
     failed = [record.error for record in records if record.error]
     if failed:

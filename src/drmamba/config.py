@@ -345,6 +345,9 @@ class WindowConfig(Config):
         self.require("stride", 1 <= self.stride <= self.window, f"from 1 to the window's {self.window}")
 
 
+Precision = Literal["float32", "bfloat16"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class InferenceConfig(Config):
     """Everything that changes the pixels of a result, beside the model."""
@@ -356,6 +359,7 @@ class InferenceConfig(Config):
     invert: bool = True  # white-on-black pages are turned round
     margins: bool = True  # dark scan margins are kept from becoming ink
     min_contrast: int = 8  # grey levels (of 255): a window with less is blank without being run
+    precision: Precision = "float32"  # of the network; bfloat16 is faster where the hardware has it
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from PIL import Image
 
 from drmamba.cli.binarize import Bytes, command
-from drmamba.errors import ConfigError, InputError
+from drmamba.errors import BackendError, ConfigError, InputError
 from drmamba.images import read_ink
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "inference"))
@@ -214,3 +214,18 @@ def test_an_output_folder_that_cannot_be_made_is_told_first(sources, tmp_path):
     done = run(sources, "-o", tmp_path / "file" / "out")
     assert isinstance(done.exception, InputError)
     assert "cannot make the folder" in str(done.exception)
+
+
+@pytest.mark.usefixtures("dark")
+def test_the_precision_is_a_setting_of_the_result(sources, tmp_path, monkeypatch):
+    monkeypatch.setattr("drmamba.inference.torch_runtime.has_bfloat16", lambda _: True)
+    report = tmp_path / "report.jsonl"
+    done = run(sources, "-o", tmp_path / "out", "--report", report, "--precision", "bfloat16")
+    assert done.exit_code == 0, done.output
+    assert {json.loads(line)["settings"]["precision"] for line in report.read_text().splitlines()} == {
+        "bfloat16"
+    }
+    assert "with other settings" in run(sources, "-o", tmp_path / "out").stderr
+    monkeypatch.setattr("drmamba.inference.torch_runtime.has_bfloat16", lambda _: False)
+    refused = run(sources, "-o", tmp_path / "out", "--precision", "bfloat16")
+    assert isinstance(refused.exception, BackendError)

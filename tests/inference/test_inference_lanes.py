@@ -106,3 +106,15 @@ def test_lanes_that_nobody_holds_end_by_themselves():
     while any(thread.is_alive() for thread in began) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not any(thread.is_alive() for thread in began)
+
+
+def test_bfloat16_gives_nearly_the_same_page(page, network):
+    with Lanes(network, EngineConfig(device="cpu", workers=2)) as lanes:
+        lanes.runtime.precisions = ("float32", "bfloat16")  # also where it is slow
+        config = WindowConfig(window=96, stride=64)
+        whole = probability(page, lanes.predict(), config)
+        rough = probability(page, lanes.predict(precision="bfloat16"), config)
+        assert 0 < np.abs(whole - rough).max() < 0.05
+        lanes.runtime.precisions = ("float32",)
+        with pytest.raises(BackendError, match="bfloat16 cannot be used here"):
+            lanes.predict(precision="bfloat16")

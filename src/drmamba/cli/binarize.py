@@ -9,13 +9,21 @@ import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from drmamba.cli import INTERRUPTED
 from drmamba.cli.network import loaded, tell_untrained
-from drmamba.config import PROTOCOLS, EngineConfig, InferenceConfig, ReadingConfig, ScaleConfig, WindowConfig
+from drmamba.config import (
+    PROTOCOLS,
+    EngineConfig,
+    InferenceConfig,
+    Precision,
+    ReadingConfig,
+    ScaleConfig,
+    WindowConfig,
+)
 
 if TYPE_CHECKING:
     from drmamba.inference.batch import Batch
@@ -97,6 +105,8 @@ class Scale(click.ParamType[Any]):
 @click.option("--window", type=int, help=f"Side of the sliding window. [default: {WindowConfig().window}]")
 @click.option("--stride", type=int, help=f"Step of the sliding window: less is slower and smoother. "
               f"[default: {WindowConfig().stride}]")  # fmt: skip
+@click.option("--precision", type=click.Choice(get_args(Precision)),
+              help="Of the network; bfloat16 is faster where the hardware has it. [default: float32]")  # fmt: skip
 @click.option("--device", default=ENGINE.device, show_default=True, help="auto, cpu, cuda, cuda:1, ...")
 @click.option("--runtime", type=click.Choice(["auto", "torch", "onnx"]), default=ENGINE.runtime,
               show_default=True, help="What runs the network; auto: onnx for .onnx files, else torch.")  # fmt: skip
@@ -134,6 +144,7 @@ def command(
     protocol: str,
     window: int | None,
     stride: int | None,
+    precision: str | None,
     device: str,
     runtime: Any,
     workers: int,
@@ -157,6 +168,7 @@ def command(
         "scale": scale,
         "invert": invert,
         "margins": margins,
+        "precision": precision,
     }
     config = replace(
         PROTOCOLS[protocol], **{name: value for name, value in given.items() if value is not None}

@@ -125,6 +125,7 @@ class Binarizer:
         self.provenance = provenance or Provenance()
         self.sha256 = sha256  # of the model file
         self.lanes = Lanes(network, engine)
+        self.lanes.runtime.check(self.config.precision)
 
     @classmethod
     def from_pretrained(
@@ -232,7 +233,9 @@ class Binarizer:
     ) -> Iterator[Band]:
         """The page's probability, or what `predict` gives in its place, at the page's own size."""
         if predict is None:
-            predict = self.lanes.predict(suppress=config.suppress, min_contrast=config.min_contrast)
+            predict = self.lanes.predict(
+                suppress=config.suppress, min_contrast=config.min_contrast, precision=config.precision
+            )
         source: Rows = InvertedRows(rows) if inverted else rows
         if scale == 1:
             return bands(source, predict, config.windows)

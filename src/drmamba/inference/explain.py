@@ -84,6 +84,10 @@ class Exploration:
         self, binarizer: Binarizer, rows: Rows, config: InferenceConfig | None = None, *, keep: int = 0
     ) -> None:
         self.binarizer, self.rows, self.config = binarizer, rows, config or binarizer.config
+        if self.config.precision != "float32":
+            raise InputError(
+                f"maps are made in float32, not in {self.config.precision}; leave the precision out"
+            )
         self.looked = survey(rows)
         self.scale = fitting_scale(self.looked.strokes) if self.config.scale == "auto" else self.config.scale
         self._left = keep

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
-from drmamba.config import EngineConfig
+from drmamba.config import EngineConfig, Precision
 from drmamba.errors import CheckpointError
 from drmamba.images import RGB
 from drmamba.inference.runtime import Runtime
@@ -52,13 +52,16 @@ class Lanes:
             started.result()
         network.entered()
 
-    def predict(self, *, suppress: float = 1.0, min_contrast: int = 0) -> Predict:
+    def predict(
+        self, *, suppress: float = 1.0, min_contrast: int = 0, precision: Precision = "float32"
+    ) -> Predict:
         """Windows to probabilities; those with less than min_contrast are blank without being run."""
+        self.runtime.check(precision)
 
         def stream(windows: Iterator[RGB]) -> Iterator[Probability]:
             waiting: deque[Future[list[Probability]]] = deque()
             while batch := list(islice(windows, self.batch)):
-                waiting.append(self._pool.submit(self._run, batch, suppress, min_contrast))
+                waiting.append(self._pool.submit(self._run, batch, suppress, min_contrast, precision))
                 if len(waiting) > self.count + 1:
                     yield from waiting.popleft().result()
             while waiting:
@@ -70,7 +73,9 @@ class Lanes:
         """Run anything else with the lane's network (of torch), in turn with the windows."""
         return self._pool.submit(lambda: work(self._lane.network))
 
-    def _run(self, windows: list[RGB], suppress: float, min_contrast: int) -> list[Probability]:
+    def _run(
+        self, windows: list[RGB], suppress: float, min_contrast: int, precision: Precision
+    ) -> list[Probability]:
         results = [np.zeros(window.shape[:2], np.float32) for window in windows]
         seen = [i for i, window in enumerate(windows) if contrast(window) >= min_contrast]
         if not seen:
@@ -79,7 +84,7 @@ class Lanes:
         for place, i in enumerate(seen):
             batch[place] = windows[i]
         started = time.thread_time()
-        found = self.runtime.run(self._lane.network, batch, suppress)
+        found = self.runtime.run(self._lane.network, batch, suppress, precision)
         with self._counting:
             self.seconds += time.thread_time() - started
             self.pixels += found.size

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drmamba.checkpoint import parse_header
-from drmamba.config import EngineConfig
+from drmamba.config import EngineConfig, Precision
 from drmamba.errors import BackendError, CheckpointError, MissingExtra
 from drmamba.inference.runtime import Runtime, Windows, usable_cores
 
@@ -55,7 +55,13 @@ class OnnxRuntime(Runtime):
         """A session may be run by any number of threads."""
         return self
 
-    def run(self, lane: Any, windows: Windows, suppress: float) -> NDArray[np.float32]:  # noqa: ARG002
+    def run(
+        self,
+        lane: Any,  # noqa: ARG002
+        windows: Windows,
+        suppress: float,
+        precision: Precision = "float32",  # noqa: ARG002  the only one
+    ) -> NDArray[np.float32]:
         """Probabilities of the windows."""
         found: NDArray[np.float32] = self._session.run(
             None, {"page": windows, "suppress": np.array(suppress, np.float32)}

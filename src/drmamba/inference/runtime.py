@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from drmamba.config import Precision
+from drmamba.errors import BackendError
+
 Windows = NDArray[np.uint8]  # (n, h, w, 3)
 
 
@@ -18,14 +21,24 @@ class Runtime(ABC):
     count: int  # lanes
     batch: int = 1  # windows in one call
     devices: list[Any]  # for people to read
+    precisions: tuple[Precision, ...] = ("float32",)  # that it can run in here
 
     @abstractmethod
     def enter(self) -> Any:
         """Make the calling thread a lane; what it returns is handed to `run` on that thread."""
 
     @abstractmethod
-    def run(self, lane: Any, windows: Windows, suppress: float) -> NDArray[np.float32]:
+    def run(
+        self, lane: Any, windows: Windows, suppress: float, precision: Precision = "float32"
+    ) -> NDArray[np.float32]:
         """Probabilities (n, h, w) of as many windows as `batch` says."""
+
+    def check(self, precision: Precision) -> None:
+        """Raise if the network cannot run so here."""
+        if precision not in self.precisions:
+            raise BackendError(
+                f"{precision} cannot be used here, with this model or on this hardware; leave it out"
+            )
 
     def entered(self) -> None:  # noqa: B027  most have nothing to do
         """Called once, when every lane has entered."""

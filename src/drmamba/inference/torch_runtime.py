@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from drmamba.config import EngineConfig
+from drmamba.config import EngineConfig, Precision
 from drmamba.errors import BackendError
 from drmamba.inference.runtime import Runtime, Windows
 from drmamba.model.fuse import fused
@@ -25,6 +25,7 @@ class TorchRuntime(Runtime):
         on_cpu = self.devices[0].type == "cpu"
         self.count = (config.workers or torch.get_num_threads()) if on_cpu else len(self.devices)
         self.batch = 1 if on_cpu else config.batch
+        self.precisions = ("float32", "bfloat16") if has_bfloat16(self.devices[0]) else ("float32",)
         # Batch norms folded, channels-last, a copy: the caller may go on training the network it gave.
         network = fused(network) if isinstance(network, DRMamba) else network.eval().requires_grad_(False)
         self._networks: queue.SimpleQueue[nn.Module] = queue.SimpleQueue()
@@ -45,13 +46,26 @@ class TorchRuntime(Runtime):
         torch.set_num_threads(self._threads)
 
     @torch.inference_mode()
-    def run(self, lane: nn.Module, windows: Windows, suppress: float) -> NDArray[np.float32]:
-        """Probabilities by the lane's own network."""
+    def run(
+        self, lane: nn.Module, windows: Windows, suppress: float, precision: Precision = "float32"
+    ) -> NDArray[np.float32]:
+        """Probabilities by the lane's own network; scans are float32 at any precision."""
         device = next(lane.parameters()).device
         # (n, h, w, 3) seen as (n, 3, h, w) is channels-last without moving a byte.
         image = torch.from_numpy(windows).to(device).permute(0, 3, 1, 2).float() / 255
-        found: NDArray[np.float32] = lane(image, suppress=suppress).logits.float().sigmoid().cpu().numpy()
+        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+            logits = lane(image, suppress=suppress).logits
+        found: NDArray[np.float32] = logits.float().sigmoid().cpu().numpy()
         return found
+
+
+def has_bfloat16(device: torch.device) -> bool:
+    """Whether the hardware computes in bfloat16 itself; elsewhere it is slower than float32."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return device.type == "cpu" and bool(
+        torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    )
 
 
 def _devices(name: str) -> list[torch.device]:

@@ -23,6 +23,7 @@ from drmamba import checkpoint
 from drmamba.checkpoint import Provenance
 from drmamba.config import RunConfig
 from drmamba.errors import MissingExtra
+from drmamba.inference.torch_runtime import has_bfloat16
 from drmamba.training.exam import final_scores, mean_fm
 from drmamba.training.feed import Feed
 from drmamba.training.folder import RunFolder
@@ -115,9 +116,7 @@ def fabric(config: RunConfig, devices: int, accelerator: str) -> Fabric:
 
 
 def _has_bfloat16() -> bool:
-    if torch.cuda.is_available():
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    return has_bfloat16(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 class _Run:
