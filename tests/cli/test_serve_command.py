@@ -58,3 +58,8 @@ def test_many_cores_and_the_default_memory_start(monkeypatch, capsys):
         assert 1 < made.lanes.count < 64
         assert page_memory(made.lanes.count, made.config, made.lanes.config.max_memory) > 0
     assert f"{made.lanes.count} of 64 cores: --max-memory allows no more" in capsys.readouterr().err
+
+
+def test_a_page_needs_a_network_it_can_look_into():
+    with pytest.raises(ConfigError, match=r"m\.onnx does not allow; give --no-page too"):
+        CliRunner().invoke(group, ["serve", "--model", "m.onnx"], catch_exceptions=False)

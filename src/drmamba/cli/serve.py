@@ -82,8 +82,14 @@ def command(
     engine = EngineConfig(device=device, workers=workers, max_memory=max_memory)
     reading = ReadingConfig(dpi=dpi)
 
+    from drmamba.errors import ConfigError
+    from drmamba.inference.models import EXPORTED
     from drmamba.service.server import Server
 
+    if page and model.endswith(EXPORTED):
+        raise ConfigError(
+            f"the page looks inside the network, which {model} does not allow; give --no-page too"
+        )
     binarizer = loaded(model, engine)
     if not token and not _is_local(host):
         words = f"everybody who reaches {host} may use this service; DRMAMBA_TOKEN would ask for a token"
