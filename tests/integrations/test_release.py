@@ -32,7 +32,10 @@ def results(path, **changes):
         "2019": {"mean": SCORES, "pages": [{}] * 13},
         "2018": {"mean": SCORES | {"fm": 89}, "pages": [{}] * 10},
     }
-    path.write_text(json.dumps({"years": years, "average": SCORES | {"fm": 90.117}} | changes))
+    config = {"model": preset("lite").to_dict()}
+    path.write_text(
+        json.dumps({"config": config, "years": years, "average": SCORES | {"fm": 90.117}} | changes)
+    )
     return path
 
 
@@ -66,7 +69,7 @@ def test_half_the_size_with_scores_and_a_card(model, tmp_path):
         "| 2018 | 10 | 89.00 |",
         "| average of 2 | 23 | 90.12 |",
         "13 of the contest's 20 pages",
-        "has seen all these pages",
+        "the year it never saw",
     ):
         assert words in card
     index = json.loads(
@@ -78,9 +81,11 @@ def test_half_the_size_with_scores_and_a_card(model, tmp_path):
 def test_what_cannot_be_released(model, tmp_path):
     (tmp_path / "bad.json").write_text('{"years": {"2018": {}}}')
     with pytest.raises(DataError, match=r"bad\.json is no results\.json"):
-        fold_scores(tmp_path / "bad.json")
+        fold_scores(tmp_path / "bad.json", preset("lite"))
     with pytest.raises(DataError, match=r"none\.json is no results\.json"):
-        fold_scores(tmp_path / "none.json")
+        fold_scores(tmp_path / "none.json", preset("lite"))
+    with pytest.raises(DataError, match="are of another network"):
+        fold_scores(results(tmp_path / "r.json"), preset("tiny"))
     checkpoint.save(tmp_path / "raw.safetensors", DRMamba(preset("lite")), Provenance())
     out = tmp_path / "out.safetensors"
     for args, kind in (

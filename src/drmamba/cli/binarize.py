@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from drmamba.scale.ray_batch import RayBatch
 
 DEFAULT, ENGINE, READING, SCALE = InferenceConfig(), EngineConfig(), ReadingConfig(), ScaleConfig()
+NAMED = 10  # flagged pages whose names a run ends with
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
 
@@ -321,6 +322,7 @@ class Progress:
         self.files, self.started, self.told = files, time.monotonic(), time.monotonic()
         self.count: Counter[str] = Counter()
         self.flags: Counter[str] = Counter()
+        self.doubtful: list[str] = []
         self.flagged = self.megapixels = self.seen = 0.0
         self.bar = tqdm(total=files, unit="file", disable=not sys.stderr.isatty(), file=sys.stderr)
 
@@ -333,7 +335,11 @@ class Progress:
         self.count[record.status] += 1
         self.megapixels += record.megapixels
         self.flags.update(record.flags)
-        self.flagged += bool(set(record.flags) - {"untrained"})
+        if doubts := [flag for flag in record.flags if flag != "untrained"]:
+            self.flagged += 1
+            if self.flagged <= NAMED:
+                page = f", page {record.page}" if record.pages > 1 else ""
+                self.doubtful.append(f"{record.input}{page}: {', '.join(doubts)}")
         if record.error:
             self.say(record.error)
         if record.page >= record.pages:
@@ -372,6 +378,12 @@ class Progress:
         click.echo(
             f"drmamba: {words}; {self.megapixels:.1f} MP in {seconds:.1f} s, {self.rate():.2f} MP/s", err=True
         )
+        for line in self.doubtful:
+            click.echo(f"drmamba: look at {line}", err=True)
+        if self.flagged > NAMED:
+            click.echo(
+                f"drmamba: and {self.flagged - NAMED:.0f} more; --report FILE names them all", err=True
+            )
         if self.flags:
             listed = ", ".join(f"{flag} {number}" for flag, number in self.flags.most_common())
             click.echo(f"drmamba: flags: {listed}", err=True)

@@ -79,8 +79,8 @@ def _scores(provenance: Provenance) -> str:
         rows = [[year, *_row(means)] for year, means in folds["years"].items()]
         rows.append([f"average of {len(rows)}", *_row(folds["mean"])])
         parts.append(
-            "Of the recipe, not of this file, which has seen all these pages: the same training without one year "
-            "at a time, scored on the year it never saw."
+            "Of the recipe, not of this file: the same training without one year at a time, scored on the year it "
+            "never saw. This file has seen pages of every year it names under Data."
         )
         parts.append(as_markdown(["held-out year", "pages", *(HEADINGS[m] for m in CONTEST)], rows))
         parts += folds.get("notes", [])

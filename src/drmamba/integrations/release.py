@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from drmamba import checkpoint
-from drmamba.config import PRESETS, PushConfig
-from drmamba.errors import CheckpointError, DataError
+from drmamba.config import PRESETS, ModelConfig, PushConfig
+from drmamba.errors import CheckpointError, ConfigError, DataError
 from drmamba.experiments.report import CONTEST
 from drmamba.experiments.series import incomplete
 from drmamba.images import write_atomic
@@ -31,7 +31,7 @@ def release(model: Path, output: Path, *, folds: Path | None = None, notes: str 
         raise CheckpointError(f"{model} is untrained; nobody could use it")
     metrics = dict(provenance.metrics)
     if folds is not None:
-        metrics[FOLDS] = fold_scores(folds)
+        metrics[FOLDS] = fold_scores(folds, network.config)
     if notes:
         provenance = replace(provenance, notes=f"{provenance.notes}. {notes}" if provenance.notes else notes)
     provenance = replace(provenance, metrics=metrics)
@@ -41,17 +41,22 @@ def release(model: Path, output: Path, *, folds: Path | None = None, notes: str 
     write_atomic(output.with_suffix(".md"), card(place, config, stated, PushConfig().licence).encode())
 
 
-def fold_scores(path: Path) -> dict[str, Any]:
-    """Year by year and on average, from a results.json of `drmamba loo`."""
+def fold_scores(path: Path, network: ModelConfig) -> dict[str, Any]:
+    """Year by year and on average, from a results.json of `drmamba loo` with the same network."""
     try:
         results = json.loads(path.read_text())
+        folds = ModelConfig.from_dict(results["config"]["model"])
         years = {
             year: {"pages": len(fold["pages"])} | {m: round(float(fold["mean"][m]), 2) for m in CONTEST}
             for year, fold in sorted(results["years"].items())
         }
         mean = {m: round(float(results["average"][m]), 2) for m in CONTEST}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ConfigError) as error:
         raise DataError(f"{path} is no results.json of `drmamba loo`: {error}") from error
+    if folds != network:
+        raise DataError(
+            f"the folds of {path} are of another network; give those of the model that is exported"
+        )
     pages = {year: int(means["pages"]) for year, means in years.items()}
     return {
         "mean": {"pages": sum(pages.values())} | mean,
