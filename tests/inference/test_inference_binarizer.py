@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from stand_in import binarizer, save, text_page
 
@@ -178,20 +179,29 @@ def test_a_hub_id_is_fetched(tmp_path, monkeypatch):
         load_model("runs/f2018")
 
 
-def test_no_seam_the_result_at_a_seam_is_that_of_a_window_centred_there():
-    """The middle between two windows, blended, against a window that has it in its middle."""
+def at_a_seam(made):
+    """The middle between two windows, blended, and the same from a window that has it in its middle."""
     page = text_page(128, 224, stroke=4)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UntrainedWarning)
-        made = Binarizer.from_pretrained(config=InferenceConfig(windows=WindowConfig(window=128, stride=96)))
     with made:
         plain = {"scale": 1.0, "invert": False, "margins": False}
         blended = made(page, **plain).probability
         centred = made(np.ascontiguousarray(page[:, 48:176]), **plain).probability
     seam = slice(96 - 8, 128 + 8)  # where the windows at 0 and 96 overlap, and a little around
-    inside = centred[:, seam.start - 48 : seam.stop - 48]
-    difference = np.abs(blended[:, seam] - inside)
-    assert difference.mean() < 0.001
-    assert difference.max() < 0.1
+    return blended[:, seam], centred[:, seam.start - 48 : seam.stop - 48]
+
+
+def test_no_seam_the_result_at_a_seam_is_that_of_a_window_centred_there():
+    config = InferenceConfig(windows=WindowConfig(window=128, stride=96))
+    torch.manual_seed(0)
+    blended, inside = at_a_seam(Binarizer(DRMamba(preset("lite")), config=config))
+    assert np.abs(blended - inside).max() < 0.02
+
+
+def test_no_seam_in_the_bitmaps_of_the_model_that_ships():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UntrainedWarning)
+        made = Binarizer.from_pretrained(config=InferenceConfig(windows=WindowConfig(window=128, stride=96)))
+    blended, inside = at_a_seam(made)
+    assert np.abs(blended - inside).mean() < 0.001
     sure = np.abs(inside - 0.5) > 0.1
-    assert ((blended[:, seam] > 0.5) == (inside > 0.5))[sure].all()
+    assert ((blended > 0.5) == (inside > 0.5))[sure].all()

@@ -342,7 +342,7 @@ class Progress:
                 self.doubtful.append(f"{record.input}{page}: {', '.join(doubts)}")
         if record.error:
             self.say(record.error)
-        if record.page >= record.pages:
+        if record.last:
             self.seen += 1
             self.bar.update()
         self.tick()

@@ -67,18 +67,15 @@ def plain(value: Any) -> Any:
 
 def settings(config: RunConfig) -> dict[str, Any]:
     """A run's settings for a report that others read: of a path on this machine only its last part."""
-    values = config.to_dict()
-    if config.source.init:
-        values["source"]["init"] = Path(config.source.init).name
 
     def named(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: named(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [named(item) for item in value]
-        return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+        return Path(value).name if isinstance(value, str) else value
 
-    found: dict[str, Any] = named(values)
+    found: dict[str, Any] = named(config.to_dict())
     return found
 
 
