@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -111,12 +110,6 @@ def embedded(name: str) -> Path | None:
     """The weights that ship inside the package, or None while there are none of that name."""
     path = Path(str(files("drmamba") / "weights" / f"{name}.safetensors"))
     return path if path.is_file() else None
-
-
-def sha256(path: Path | str) -> str:
-    """The hash that reports name a model by."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _opened(path: Path, *, tensors: bool = False) -> tuple[dict[str, torch.Tensor], dict[str, str]]:

@@ -18,11 +18,11 @@ def run(*words: object) -> object:
 
 
 def test_check_counts_and_exits_well(tmp_path: Path) -> None:
-    write_years(tmp_path, {"2009": 2, "2010": 1})
+    write_years(tmp_path, {"2009": 2, "2010": 10, "ours": 1})
     result = run("check", tmp_path)
     assert result.exit_code == 0
-    assert result.stdout.splitlines() == ["2009\t2", "2010\t1", "total\t3"]
-    assert not result.stderr
+    assert result.stdout.splitlines() == ["2009\t2", "2010\t10", "ours\t1", "total\t13"]
+    assert result.stderr == "2009: 2 of the contest's 10 pages are here\n"
 
 
 def test_check_names_what_is_wrong_and_exits_with_one(tmp_path: Path) -> None:

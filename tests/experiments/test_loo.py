@@ -46,6 +46,7 @@ def scores(fm: float, pages: int = 2) -> dict[str, Any]:
         "minutes": 1.0,
         "steps": 2,
         "classical": {},
+        "everyday": mean,
     }
 
 
@@ -83,6 +84,9 @@ def test_folds_resume_and_end_in_one_table(
     text = (tmp_path / "runs" / "table.md").read_text()
     assert "89.87" in text  # the paper's 2018
     assert "2019: 2 of the contest's 20 pages" in text
+    everyday = json.loads((tmp_path / "runs" / "2018" / "everyday.json").read_text())
+    assert everyday["mean"]["fm"] == results["years"]["2018"]["everyday"]["fm"]
+    assert everyday["settings"]["scale"] == "auto"
     assert (tmp_path / "runs" / "plot.png").stat().st_size > 1000
 
 
@@ -93,6 +97,23 @@ def test_the_papers_average_stands_only_beside_all_ten_years() -> None:
     assert "92.06" in whole
     assert "92.06" not in part
     assert "average of 4" in part
+
+
+def test_years_the_recipe_was_chosen_on_are_marked_and_averaged_out() -> None:
+    done = {"2012": scores(96.0), "2014": scores(90.0), "2018": scores(92.0)}
+    lines = table(done, "lite", 3, ["2012", "2018"]).splitlines()
+    assert [line.split(" |")[0] for line in lines[2:7]] == [
+        "| 2012 ‡", "| 2014", "| 2018 ‡", "| average of 3", "| without ‡: 1",
+    ]  # fmt: skip
+    assert "| 92.67 |" in lines[5]
+    assert "| 90.00 |" in lines[6]
+    assert "- ‡ The recipe was chosen on these years." in lines
+    assert "‡" not in table(done, "lite", 3)
+
+
+def test_a_year_chosen_on_that_is_not_there_is_refused(config: RunConfig, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no year 2031"):
+        list(leave_one_out(config, tmp_path, Engine(accelerator="cpu"), print, chosen_on=["2031"]))
 
 
 def test_job_holds_its_year_out_of_everything_else(config: RunConfig, tmp_path: Path) -> None:

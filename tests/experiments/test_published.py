@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from drmamba.experiments.loo import average
+from drmamba.data.dibco import CONTEST_PAGES
+from drmamba.experiments.loo import CHOSEN, average
 from drmamba.experiments.report import CONTEST, number
-from drmamba.experiments.series import CONTEST_PAGES
 
 FOLDS = Path(__file__).parents[2] / "docs" / "loo"
 RESULTS = json.loads((FOLDS / "results.json").read_text())
@@ -19,13 +19,15 @@ def test_means_follow_from_pages_and_the_average_from_means() -> None:
             values = [float(page[measure]) for page in fold["pages"]]
             assert fold["mean"][measure] == pytest.approx(sum(values) / len(values))
     assert RESULTS["average"] == pytest.approx(average(RESULTS["years"]))
+    assert RESULTS["everyday_average"] == pytest.approx(average(RESULTS["years"], "everyday"))
 
 
 def test_the_table_is_that_of_the_results() -> None:
     lines = (FOLDS / "table.md").read_text().splitlines()
     for year, fold in RESULTS["years"].items():
         scores = " | ".join(number(fold["mean"][measure]) for measure in CONTEST)
-        assert any(line.startswith(f"| {year} | {len(fold['pages'])} | {scores} |") for line in lines)
+        mark = f" {CHOSEN}" if year in RESULTS["chosen_on"] else ""
+        assert any(line.startswith(f"| {year}{mark} | {len(fold['pages'])} | {scores} |") for line in lines)
     assert any(number(RESULTS["average"]["fm"]) in line for line in lines if line.startswith("| average"))
 
 

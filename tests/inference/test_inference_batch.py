@@ -78,7 +78,10 @@ def test_a_result_of_another_source_or_setting_is_not_taken_for_this_one(dark, s
     (tmp_path / "out/1.png").write_bytes((sources / "1.png").read_bytes())
     by_name = {r.input[-5:]: r for r in run(dark, sources, tmp_path / "out")}
     assert [by_name[f"{i}.png"].status for i in range(4)] == ["failed", "failed", "skipped", "skipped"]
-    assert "made from another source or with other settings; use --overwrite" in by_name["0.png"].error
+    assert (
+        "made from another source, by another model or with other settings; use --overwrite"
+        in by_name["0.png"].error
+    )
     assert "not made by drmamba" in by_name["1.png"].error
     assert tree(tmp_path / "out")["0.png"] == before["0.png"]
     with binarizer(InferenceConfig(threshold=0.4)) as other:

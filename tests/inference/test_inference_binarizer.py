@@ -121,6 +121,16 @@ def test_wide_strokes_are_brought_to_the_usual_width(dark):
     assert dark(page, scale=1.0).quality.scale == 1
 
 
+def test_fine_strokes_are_seen_enlarged(dark):
+    page = text_page(300, 300, stroke=2)
+    found = dark(page)
+    assert "rescaled" in found.quality.flags
+    assert 1.5 < found.quality.scale <= 3
+    assert found.binary.shape == page.shape
+    assert ((found.binary != (page < 128)).mean()) < 0.02
+    assert dark(text_page(300, 300, stroke=4)).quality.scale == 1
+
+
 def test_doubt_is_reported(dark):
     page = text_page(300, 300, ink=30)
     assert dark(page).quality.uncertain < 0.01

@@ -43,12 +43,28 @@ def test_probabilities_come_back_at_the_pages_size(scale, height):
     np.testing.assert_allclose(found, want, atol=0.02)
 
 
+def strokes(width: float) -> Strokes:
+    return Strokes(width, 4 * width, inverted=False)
+
+
+def page(height: int, width: int) -> ArrayRows:
+    return ArrayRows(np.broadcast_to(np.uint8(255), (height, width, 3)))
+
+
 def test_pages_are_scaled_only_when_strokes_are_far_off():
-    assert fitting_scale(None) == 1
-    for width in (2.0, 4.0, 9.0, 14.0):
-        assert fitting_scale(Strokes(width, 20, inverted=False)) == 1
-    assert fitting_scale(Strokes(30.0, 90, inverted=False)) == pytest.approx(0.2)
-    assert 1 < fitting_scale(Strokes(1.0, 5, inverted=False)) <= 3
+    small = page(400, 600)
+    assert fitting_scale(None, small) == 1
+    for width in (3.0, 5.0, 9.0, 14.0):
+        assert fitting_scale(strokes(width), small) == 1
+    assert fitting_scale(strokes(30.0), small) == pytest.approx(0.2)
+    assert fitting_scale(strokes(2.5), small) == pytest.approx(2)
+    assert fitting_scale(strokes(1.0), small) == 3
+
+
+def test_fine_strokes_on_a_large_page_are_enlarged_no_further_than_time_allows():
+    assert fitting_scale(strokes(2.0), page(2000, 2000)) == pytest.approx(2)  # to 16 megapixels, not 2.5
+    assert fitting_scale(strokes(2.0), page(8000, 8000)) == 1
+    assert fitting_scale(strokes(30.0), page(8000, 8000)) == pytest.approx(0.2)
 
 
 def test_inverted_rows():

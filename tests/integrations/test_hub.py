@@ -17,6 +17,7 @@ from drmamba.checkpoint import Provenance
 from drmamba.cli import group
 from drmamba.config import ModelConfig, PushConfig, preset
 from drmamba.errors import CheckpointError, ConfigError, MissingExtra
+from drmamba.images import sha256
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.models import find_model
 from drmamba.integrations.card import card
@@ -92,7 +93,7 @@ def test_an_id_and_its_revision(name, parts):
 def test_a_model_is_fetched_once_and_then_comes_from_the_cache(stand_in, model):
     stand_in.add("owner/name", {"model.safetensors": model.read_bytes()})
     with Binarizer.from_pretrained("owner/name") as made:
-        assert made.sha256 == checkpoint.sha256(model)
+        assert made.sha256 == sha256(model)
         assert made.provenance.held_out == "2018"
     assert find_model("owner/name").read_bytes() == model.read_bytes()
     assert len(gets(stand_in)) == 1
@@ -154,7 +155,7 @@ def export_of(model, path):
     made = onnx.parser.parse_model(
         '<ir_version: 9, opset_import: ["": 18]> g (float x) => (float y) { y = Abs (x) }'
     )
-    about = checkpoint.header(preset("lite"), ORIGIN) | {"weights_sha256": checkpoint.sha256(model)}
+    about = checkpoint.header(preset("lite"), ORIGIN) | {"weights_sha256": sha256(model)}
     onnx.helper.set_model_props(made, about)
     path.write_bytes(made.SerializeToString())
     return path

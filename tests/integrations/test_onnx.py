@@ -15,11 +15,11 @@ from PIL import Image
 from torch import nn
 
 import drmamba
-from drmamba import checkpoint
 from drmamba.checkpoint import Provenance
 from drmamba.cli import group
 from drmamba.config import BlockConfig, EngineConfig, ModelConfig, WindowConfig, preset, replace_values
 from drmamba.errors import BackendError, CheckpointError, ConfigError, InputError, MissingExtra
+from drmamba.images import sha256
 from drmamba.inference.binarizer import Binarizer, UntrainedWarning
 from drmamba.inference.lanes import Lanes
 from drmamba.inference.models import load_model
@@ -144,7 +144,7 @@ def test_probabilities_are_torchs(exported, shape, suppress):
 def test_info_reads_an_export_too(exported):
     result = CliRunner().invoke(group, ["info", "--model", str(exported), "--json"])
     facts, own = json.loads(result.stdout), load_model("lite")[1]
-    assert facts["sha256"] == checkpoint.sha256(exported)
+    assert facts["sha256"] == sha256(exported)
     assert (facts["preset"], facts["trained"]) == (own.preset, own.trained)
     assert ModelConfig.from_dict(facts["config"]) == preset("lite")
 
@@ -167,7 +167,7 @@ def test_whole_pages_are_the_same(exported):
         Binarizer.from_pretrained(exported, engine=CPU) as two,
     ):
         trained = one.provenance.trained
-        assert two.sha256 == checkpoint.sha256(exported)
+        assert two.sha256 == sha256(exported)
         for path in EXAMPLES if trained else EXAMPLES[:1]:
             scan = np.asarray(Image.open(path).convert("RGB"))
             scan = scan if trained else scan[:300, :650]
@@ -207,7 +207,7 @@ def test_the_command_runs_it_without_torch(exported, tmp_path):
     assert "ONNX Runtime" in done.stderr
     line = json.loads((tmp_path / "report.jsonl").read_text())
     assert line["status"] == "done"
-    assert line["model_sha256"] == checkpoint.sha256(exported)
+    assert line["model_sha256"] == sha256(exported)
     with Binarizer.from_pretrained("lite", engine=CPU) as one:
         want = one(page)
     found = ~np.asarray(Image.open(tmp_path / "out" / "scan.png"))

@@ -29,7 +29,7 @@ def model(tmp_path_factory):
 
 def results(path, **changes):
     years = {
-        "2019": {"mean": SCORES, "pages": [{}] * 13},
+        "2019": {"mean": SCORES, "everyday": SCORES | {"fm": 93.333}, "pages": [{}] * 13},
         "2018": {"mean": SCORES | {"fm": 89}, "pages": [{}] * 10},
     }
     config = {"model": preset("lite").to_dict()}
@@ -66,7 +66,8 @@ def test_half_the_size_with_scores_and_a_card(model, tmp_path):
     assert list(folds["years"]) == ["2018", "2019"]
     card = out.with_suffix(".md").read_text()
     for words in (
-        "| 2018 | 10 | 89.00 |",
+        "| 2018 | 10 | 89.00 | 94.50 | 20.10 | 2.50 | - |",
+        "| 2019 | 13 | 91.23 | 94.50 | 20.10 | 2.50 | 93.33 |",
         "| average of 2 | 23 | 90.12 |",
         "13 of the contest's 20 pages",
         "the year it never saw",

@@ -101,7 +101,8 @@ def test_what_is_there_is_skipped_and_what_is_missing_made(dark, place):
         records = run(other, source, out)
         assert {r.status for r in records} == {"failed"}
         assert any(
-            "made from another source or with other settings; use --overwrite" in r.error for r in records
+            "made from another source, by another model or with other settings; use --overwrite" in r.error
+            for r in records
         )
         assert there() == before
         assert {r.status for r in run(other, source, out, overwrite=True)} == {"failed", "done"}

@@ -139,7 +139,8 @@ def test_several_files_come_back_as_links_and_words(dark):
         assert image.mode == "1"
     with Image.open(io.BytesIO(httpx.get(dark.url + page["soft"]).content)) as image:
         assert image.mode == "L"
-    problem(httpx.get(f"{dark.url}/v1/results/{'x' * 32}"), 404)
+    for name in ("x" * 32, "xyz", "..%2Fsecret"):
+        problem(httpx.get(f"{dark.url}/v1/results/{name}"), 404)
 
 
 def test_soft_alone_is_the_eight_bit_page(dark):

@@ -32,11 +32,15 @@ def check(root: Path) -> None:
     Exit code 1 if something is wrong.
     """
     from drmamba.data.check import check as look
+    from drmamba.data.dibco import CONTEST_PAGES
 
     findings = look(root)
     for year, count in findings.years.items():
         click.echo(f"{year}\t{count}")
     click.echo(f"total\t{sum(findings.years.values())}")
+    for year, count in findings.years.items():
+        if count < CONTEST_PAGES.get(year, 0):
+            click.echo(f"{year}: {count} of the contest's {CONTEST_PAGES[year]} pages are here", err=True)
     for problem in findings.problems:
         click.echo(f"wrong: {problem}", err=True)
     if findings.problems:

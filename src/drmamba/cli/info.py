@@ -37,6 +37,7 @@ def describe(model: str) -> dict[str, Any]:
 
     from drmamba import __version__, checkpoint
     from drmamba.config import PRESETS, preset
+    from drmamba.images import sha256
     from drmamba.inference.models import read_header
     from drmamba.model.cost import gflops, parameters
     from drmamba.ops import available, choose_backend
@@ -59,7 +60,7 @@ def describe(model: str) -> dict[str, Any]:
         "notes": origin.notes,
         "file": str(path) if path else None,
         "bytes": path.stat().st_size if path else None,
-        "sha256": checkpoint.sha256(path) if path else None,
+        "sha256": sha256(path) if path else None,
         "device": str(device),
         "threads": torch.get_num_threads(),
         "scan_backend": choose_backend("auto", device),

@@ -24,9 +24,21 @@ from drmamba.cli.train import configured, run_options
     show_default=True,
     help="Classical methods to score on the same pages; an empty word: none.",
 )
+@click.option(
+    "--chosen-on",
+    metavar="YEARS",
+    default="",
+    help="Years that the recipe was chosen on: the table marks them and averages the others, too.",
+)
 @run_options
 def command(
-    root: str, years: str | None, beside: str, devices: int, accelerator: str, **options: Any
+    root: str,
+    years: str | None,
+    beside: str,
+    chosen_on: str,
+    devices: int,
+    accelerator: str,
+    **options: Any,
 ) -> None:
     """Train without each year in turn and score it on that year; the same command resumes.
 
@@ -36,14 +48,15 @@ def command(
     from drmamba.experiments.loo import folds, leave_one_out, table
     from drmamba.experiments.series import Engine
 
-    wanted = years.split(",") if years else []
+    wanted, chosen = ([year for year in (given or "").split(",") if year] for given in (years, chosen_on))
     total = len(folds(config, Path(root), wanted))
     say = partial(click.echo, err=True)
     methods = [name for name in beside.split(",") if name]
     done: dict[str, Any] = {}
-    for scores in leave_one_out(config, Path(root), Engine(devices, accelerator), say, wanted, methods):
+    engine = Engine(devices, accelerator)
+    for scores in leave_one_out(config, Path(root), engine, say, wanted, methods, chosen):
         done = scores
     if len(done) < total:
         click.echo(f"stopped with {len(done)} of {total} folds done; the same command goes on", err=True)
         sys.exit(INTERRUPTED)
-    click.echo(table(done, config.preset, total))
+    click.echo(table(done, config.preset, total, chosen))

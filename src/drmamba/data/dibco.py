@@ -14,6 +14,10 @@ from drmamba.errors import DataError
 # Pages of different years that show the same sheet: 2017 cut three sheets of 2011 anew.
 SAME_SHEET = (("2011/PR1", "2017/11"), ("2011/PR2", "2017/13"), ("2011/PR3", "2017/16"))
 
+# Pages that each contest published: a folder that holds fewer is not the contest's whole year.
+CONTEST_PAGES = {"2009": 10, "2010": 10, "2011": 16, "2012": 14, "2013": 16, "2014": 10, "2016": 10, "2017": 20,
+                 "2018": 10, "2019": 20}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Pair:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from drmamba.data.dibco import Pair, Split
 from drmamba.errors import DataError
-from drmamba.images import read_ink
+from drmamba.images import read_ink, sha256
 
 
 def manifest(split: Split) -> dict[str, Any]:
@@ -45,12 +44,6 @@ def _record(role: str, pair: Pair) -> dict[str, Any]:
         "truth_sha256": sha256(pair.truth),
         "page": fingerprint(pair),
     }
-
-
-def sha256(path: Path) -> str:
-    """Hex digest of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def fingerprint(pair: Pair) -> str:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from drmamba.data.dibco import Pair
+from drmamba.data.dibco import CONTEST_PAGES, Pair
 from drmamba.data.dibco import years as years_of
 from drmamba.experiments.benchmark import Row
 from drmamba.experiments.methods import Method
@@ -29,9 +29,6 @@ from drmamba.experiments.report import (
 )
 from drmamba.metrics import DEFINITIONS, MEANS, VERSION, Summary, summarize
 
-# Pages that each contest published: a folder that holds fewer is not the contest's whole year.
-PUBLISHED = {"2009": 10, "2010": 10, "2011": 16, "2012": 14, "2013": 16, "2014": 10, "2016": 10, "2017": 20,
-             "2018": 10, "2019": 20}  # fmt: skip
 SEEN = "†"
 COSTS = (
     "s/MP: seconds per megapixel, from pixels in memory to ink in memory, after one untimed page. "
@@ -139,7 +136,7 @@ class BenchmarkReport:
                 **stamp(),
                 "date": self.date,
                 "machine": machine(),
-                "data": self.root,
+                "data": self.root.name,
                 "pages": {year: self._count(year) for year in self.years},
                 "methods": [self._plain(standing) for standing in self.standings],
                 "rows": [row.to_dict() for standing in self.standings for row in standing.rows],
@@ -155,20 +152,14 @@ class BenchmarkReport:
         parts = [
             "# Benchmark",
             f"{self.date}, drmamba {stamp()['drmamba']}, metrics version {VERSION}. {len(self.pairs)} pages of "
-            f"{', '.join(self._labels())} in `{self.root}`. Measured on {host['cpu']}, {host['cores']} cores, "
+            f"{', '.join(self._labels())} in `{self.root.name}`. Measured on {host['cpu']}, {host['cores']} cores, "
             f"{host['system']}, Python {host['python']}.",
             "## Mean over pages",
             as_markdown(_HEADER, self._pages_table()),
             COSTS,
             f"## Mean over {len(self.years)} years, each counting once",
-            as_markdown(
-                ["method", *(HEADINGS[n] for n in CONTEST), "origin"],
-                [
-                    *([s.method.label, *self._over_years(s), "this run"] for s in self.standings),
-                    *_reference(OVERALL),
-                ],
-            ),
-            "The reference rows are means over ten years that the paper's authors collected from other papers, each "
+            *self._beside_the_papers(),
+            "The paper's rows are means over ten years that its authors collected from other papers, each "
             "with training years and tools of its own: they are no results of this run.",
         ]
         for name in CONTEST:
@@ -217,8 +208,17 @@ class BenchmarkReport:
             )
         return rows
 
-    def _over_years(self, standing: Standing) -> list[str]:
-        return [number(standing.over_years(name)) for name in CONTEST]
+    def _beside_the_papers(self) -> list[str]:
+        """Our means over years and the paper's: one table only where both are over the same ten years."""
+        header = ["method", *(HEADINGS[n] for n in CONTEST), "origin"]
+        ours = [
+            [s.method.label, *(number(s.over_years(name)) for name in CONTEST), "this run"]
+            for s in self.standings
+        ]
+        theirs = _reference(OVERALL)
+        if set(CONTEST_PAGES) <= set(self.years):
+            return [as_markdown(header, ours + theirs)]
+        return [as_markdown(header, ours), "For all ten years the paper prints:", as_markdown(header, theirs)]
 
     def _by_year(self, name: str) -> list[list[str]]:
         return [[s.method.label, *(self._cell(s, year, name) for year in self.years)] for s in self.standings]
@@ -238,18 +238,18 @@ class BenchmarkReport:
         """The years; with their number of pages where the contest published more."""
         return [
             year
-            if self._count(year) >= PUBLISHED.get(year, 0)
-            else f"{year} ({self._count(year)} of {PUBLISHED[year]})"
+            if self._count(year) >= CONTEST_PAGES.get(year, 0)
+            else f"{year} ({self._count(year)} of {CONTEST_PAGES[year]})"
             for year in self.years
         ]
 
     def _remarks(self) -> list[str]:
         """All that a reader must know before believing a number."""
         remarks = [
-            f"{year}: {self._count(year)} of the contest's {PUBLISHED[year]} pages are in this folder, so its figures "
+            f"{year}: {self._count(year)} of the contest's {CONTEST_PAGES[year]} pages are here, so its figures "
             "are not comparable with published ones of that year"
             for year in self.years
-            if self._count(year) < PUBLISHED.get(year, 0)
+            if self._count(year) < CONTEST_PAGES.get(year, 0)
         ]
         for s in self.standings:
             if s.method.kind == "network":

@@ -12,6 +12,7 @@ from drmamba.data.dibco import Pair
 from drmamba.data.layout import IMAGE_SUFFIXES, classify, year_in
 from drmamba.errors import ConfigError, DataError
 from drmamba.experiments.baselines import library_version
+from drmamba.images import sha256
 
 DEFAULT = BenchmarkConfig()
 UNTRAINED = "UNTRAINED: its scores mean nothing"
@@ -87,7 +88,7 @@ def _network(name: str, model: str, protocol: str) -> Method:
         identity["sha256"] = f"untrained-{model}"
         return Method(name, "network", model, identity, f"{model}, {UNTRAINED}", trained=False)
     _, origin = checkpoint.read_header(path)
-    identity["sha256"] = checkpoint.sha256(path)
+    identity["sha256"] = sha256(path)
     label = f"{model} {identity['sha256'][:12]}, {protocol} protocol"
     if not origin.trained:
         return Method(name, "network", str(path), identity, f"{label}, {UNTRAINED}", trained=False)

@@ -10,17 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from drmamba.config import RunConfig, replace_values
+from drmamba.data.dibco import CONTEST_PAGES
 from drmamba.errors import TrainingError
 from drmamba.training.folder import RunFolder
 from drmamba.training.run import train
 
 Say = Callable[[str], None]
-
-# Pages of each contest; a fold with fewer is not the contest's.
-CONTEST_PAGES = {
-    "2009": 10, "2010": 10, "2011": 16, "2012": 14, "2013": 16,
-    "2014": 10, "2016": 10, "2017": 20, "2018": 10, "2019": 20,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,6 +34,11 @@ class Engine:
     devices: int = 1
     accelerator: str = "auto"
     shown: bool = True
+
+    @property
+    def device(self) -> str:
+        """Where a finished model is scored."""
+        return "cuda" if self.accelerator in ("cuda", "gpu") else self.accelerator
 
     def run(self, job: Job) -> dict[str, Any] | None:
         """Start the run, go on with it, or read what it gave; None if someone interrupted it."""

@@ -1,8 +1,9 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and their hashes."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import platform
 import secrets
@@ -16,6 +17,12 @@ from drmamba.errors import ImageError
 
 PARTIAL = ".drmamba-part"  # how the name of an unfinished file ends
 FORGOTTEN = 86_400  # seconds after which another machine's unfinished file is taken for a dead run's
+
+
+def sha256(path: str | Path) -> str:
+    """The hash of a file's bytes, as reports name files by it."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_atomic(path: str | Path, data: bytes) -> None:

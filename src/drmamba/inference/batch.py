@@ -20,13 +20,14 @@ from typing import Any, Self
 
 from drmamba.config import InferenceConfig, ReadingConfig
 from drmamba.errors import ConfigError, DRMambaError, ImageError
-from drmamba.images import CodedPage, code, container, encode, sweep, write_atomic
+from drmamba.images import CodedPage, code, container, encode, sha256, sweep, write_atomic
 from drmamba.images.isolated import IsolatedPage, Reader
 from drmamba.images.writing import STRIP_PIXELS
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.jobs import Job
 from drmamba.inference.quality import Quality
-from drmamba.inference.records import Found, Origin, PageRecord, found_record, sha256
+from drmamba.inference.records import Found, Origin, PageRecord, found_record
+from drmamba.inference.rescale import largest_zoom
 
 # Resident bytes, measured with benchmarks/memory.py and rounded up.
 PROGRAM = 440_000_000  # Python, torch, numba and the network
@@ -327,9 +328,9 @@ class Batch:
     def _need(self, rows: IsolatedPage) -> int:
         """Memory for a page: decoding it, the rows under its windows, and its result while that is coded."""
         pixels = rows.width * rows.height
-        scale = self.binarizer.config.scale  # "auto" enlarges only pages that are small
-        line = rows.width * min(rows.height, self.binarizer.config.windows.window) * LINE
-        line = int(line * max(1.0, scale if isinstance(scale, float | int) else 1.0))
+        scale = self.binarizer.config.scale
+        zoom = largest_zoom(rows.height, rows.width) if scale == "auto" else max(1.0, scale)
+        line = int(rows.width * zoom * min(rows.height * zoom, self.binarizer.config.windows.window)) * LINE
         result = pixels // 4 + min(pixels, STRIP_PIXELS) + (pixels if self.options.soft else 0)
         return rows.decode_bytes + line + result + 10_000_000
 
@@ -338,7 +339,11 @@ def _own(path: Path, origin: Origin) -> Found:
     """The record of an existing result with this origin; anything else is an error that names the remedy."""
     found = found_record(path)
     if found is None or found.origin != origin:
-        made = "not made by drmamba" if found is None else "made from another source or with other settings"
+        made = (
+            "not made by drmamba"
+            if found is None
+            else "made from another source, by another model or with other settings"
+        )
         raise ImageError(f"{path} exists and was {made}; use --overwrite, or another folder")
     return found
 

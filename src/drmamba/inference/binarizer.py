@@ -157,7 +157,7 @@ class Binarizer:
     def __call__(self, page: Any, **settings: Any) -> Page | list[Page] | Iterator[Page]:
         """Binarize one page, a list of pages, or pages as a generator gives them.
 
-        Settings are those of InferenceConfig, for this call only: `binarizer(page, suppress=1.5)`.
+        Settings are those of InferenceConfig, for this call only: `binarizer(page, threshold=0.4)`.
         """
         if isinstance(page, list | tuple):
             return [self(one, **settings) for one in page]
@@ -204,7 +204,7 @@ class Binarizer:
         looked = looked or survey(rows)
         inverted = config.invert and looked.inverted
         margins = looked.margins if config.margins else None
-        scale = fitting_scale(looked.strokes) if config.scale == "auto" else config.scale
+        scale = fitting_scale(looked.strokes, rows) if config.scale == "auto" else config.scale
         tally, bitmap = Tally(config.threshold), Bitmap(rows.height, rows.width, rows.dpi)
         shape = (rows.height, rows.width)
         kept = np.empty(shape, np.float32) if keep == "probability" else None

@@ -89,7 +89,8 @@ class Exploration:
                 f"maps are made in float32, not in {self.config.precision}; leave the precision out"
             )
         self.looked = survey(rows)
-        self.scale = fitting_scale(self.looked.strokes) if self.config.scale == "auto" else self.config.scale
+        scale = self.config.scale
+        self.scale = fitting_scale(self.looked.strokes, rows) if scale == "auto" else scale
         self._left = keep
         self._seen: list[Seen] = []
         self.page = self._binarize(self._record)

@@ -9,6 +9,7 @@ from drmamba import checkpoint
 from drmamba.checkpoint import Provenance
 from drmamba.config import PRESETS, EngineConfig, ModelConfig, preset
 from drmamba.errors import CheckpointError, ConfigError
+from drmamba.images import sha256
 from drmamba.inference.runtime import Runtime, usable_cores
 from drmamba.model import hub
 
@@ -36,10 +37,10 @@ def load_model(
         from drmamba.inference.onnx_runtime import OnnxRuntime
 
         runtime = OnnxRuntime(path, engine)
-        return runtime, runtime.provenance, checkpoint.sha256(path)
+        return runtime, runtime.provenance, sha256(path)
     _require_torch(str(model), engine)
     network, provenance = checkpoint.load(path)
-    return network, provenance, checkpoint.sha256(path)
+    return network, provenance, sha256(path)
 
 
 def find_model(model: str | Path, engine: EngineConfig | None = None) -> Path | None:

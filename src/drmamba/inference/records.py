@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from dataclasses import asdict, dataclass, field
@@ -177,9 +176,3 @@ def _finished(path: Path) -> tuple[dict[tuple[str, int], int], int]:
                 pass
             offset += len(line)
     return places, offset
-
-
-def sha256(path: Path) -> str:
-    """The hash of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

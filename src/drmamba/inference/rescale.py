@@ -12,21 +12,27 @@ from drmamba.images import RGB, Rows
 from drmamba.inference.strokes import Strokes
 from drmamba.inference.tiling import Band
 
-# Stroke widths, in pixels, that the contests' pages hold (95 % of them) and about their middle: outside, the
-# page is brought to where the network has learned to see. docs/binarize.md says how they were measured.
-NARROWEST, USUAL, WIDEST = 2.0, 6.0, 14.0
+# Stroke widths, in pixels, outside which a page is brought to where the network sees best: FINE from below, USUAL
+# from above. benchmarks/low_resolution.py measures what that gives; docs/binarize.md has the figures.
+NARROWEST, FINE, USUAL, WIDEST = 3.0, 5.0, 6.0, 14.0
 LARGEST_ZOOM = 3.0
+LARGEST_PAGE = 16_000_000  # pixels that enlarging may lead to: what is fine and large costs too much time
 RESAMPLING = Image.Resampling.BICUBIC
 REACH = 3  # source pixels a resampled one may look at beyond its own place, at scale 1
 
 
-def fitting_scale(strokes: Strokes | None) -> float:
-    """The scale that brings a page's strokes to a usual width; 1 unless they are far off."""
+def fitting_scale(strokes: Strokes | None, rows: Rows) -> float:
+    """The scale that brings a page's strokes to a good width; 1 unless they are far off."""
     if strokes is None or NARROWEST <= strokes.width <= WIDEST:
         return 1.0
     if strokes.width > WIDEST:
         return USUAL / strokes.width
-    return min(LARGEST_ZOOM, 2 * NARROWEST / strokes.width)
+    return min(FINE / strokes.width, largest_zoom(rows.height, rows.width))
+
+
+def largest_zoom(height: int, width: int) -> float:
+    """How far a page of this size may be enlarged."""
+    return max(1.0, min(LARGEST_ZOOM, math.sqrt(LARGEST_PAGE / (height * width))))
 
 
 class ScaledRows(Rows):

@@ -20,7 +20,7 @@ from scipy import ndimage
 Grey = NDArray[np.uint8]
 Values = NDArray[np.float32]
 
-NARROW, WIDE = 3.2, 5.5  # pixels between which a width is measured well
+NARROW, WIDE = 4.2, 5.5  # pixels between which a width is measured well
 COARSEST = 3  # halvings
 PLAUSIBLE = 2.5  # a width grows by less than this from one halving to the next, or another thing is measured
 FEWEST = 30  # edge pairs that make a measurement

@@ -13,7 +13,7 @@ from drmamba.errors import CheckpointError, ConfigError, DataError
 from drmamba.experiments.report import CONTEST
 from drmamba.experiments.series import incomplete
 from drmamba.images import write_atomic
-from drmamba.integrations.card import FOLDS, card
+from drmamba.integrations.card import EVERYDAY, FOLDS, card
 
 
 def release(model: Path, output: Path, *, folds: Path | None = None, notes: str = "") -> None:
@@ -47,10 +47,10 @@ def fold_scores(path: Path, network: ModelConfig) -> dict[str, Any]:
         results = json.loads(path.read_text())
         folds = ModelConfig.from_dict(results["config"]["model"])
         years = {
-            year: {"pages": len(fold["pages"])} | {m: round(float(fold["mean"][m]), 2) for m in CONTEST}
+            year: {"pages": len(fold["pages"])} | _rounded(fold["mean"], fold.get("everyday"))
             for year, fold in sorted(results["years"].items())
         }
-        mean = {m: round(float(results["average"][m]), 2) for m in CONTEST}
+        mean = _rounded(results["average"], results.get("everyday_average"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ConfigError) as error:
         raise DataError(f"{path} is no results.json of `drmamba loo`: {error}") from error
     if folds != network:
@@ -63,3 +63,9 @@ def fold_scores(path: Path, network: ModelConfig) -> dict[str, Any]:
         "years": years,
         "notes": [*incomplete(pages.items())],
     }
+
+
+def _rounded(paper: dict[str, float], everyday: dict[str, float] | None) -> dict[str, float]:
+    """The four scores of the paper's protocol, and FM as `drmamba binarize` runs the model."""
+    means = {m: round(float(paper[m]), 2) for m in CONTEST}
+    return means | ({EVERYDAY: round(float(everyday["fm"]), 2)} if everyday else {})

@@ -46,6 +46,7 @@ Suppress = Annotated[
     float, Query(ge=0, le=100, description="Strength of the background's suppression: 1 is the model's own.")
 ]
 Soft = Annotated[bool, Query(description="The probability of ink as an 8-bit PNG instead (JSON: as well).")]
+GONE = "there is no such result; results expire"
 Name = Annotated[str, PathParameter(pattern="^[A-Za-z0-9_-]{32}$", description="As a JSON answer gave it.")]
 
 
@@ -235,12 +236,12 @@ def build(service: Service) -> FastAPI:
         "/v1/results/{name}",
         summary="Fetch a result that a JSON answer linked to",
         response_class=Response,
-        responses={200: {"description": "The result", "content": FILES}, **described(401, 404, 422)},
+        responses={200: {"description": "The result", "content": FILES}, **described(401, 404)},
     )
     async def result(name: Name) -> Response:
         stored = service.store.get(name)
         if stored is None:
-            raise Problem(404, "gone", "there is no such result; results expire")
+            raise Problem(404, "gone", GONE)
         return FileResponse(stored.path, media_type=stored.media_type, filename=stored.filename)
 
     @app.get("/v1/models", summary="The models in use", responses=described(401))
@@ -286,6 +287,8 @@ def answer_problems(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> Response:
+        if any(e["loc"][0] == "path" for e in error.errors()):
+            return shown(Problem(404, "gone", GONE))
         wrong = [f"{'.'.join(str(p) for p in e['loc'][1:])}: {e['msg']}" for e in error.errors()]
         return shown(Problem(422, "invalid", "; ".join(wrong)))
 

@@ -45,11 +45,15 @@ def mean_fm(network: DRMamba, pages: Iterable[ExamPage], device: str = "cpu") ->
 
 
 def final_scores(
-    network: DRMamba, pages: Iterable[ExamPage], folder: Path | None = None, device: str = "cpu"
+    network: DRMamba,
+    pages: Iterable[ExamPage],
+    folder: Path | None = None,
+    device: str = "cpu",
+    config: InferenceConfig = FINAL,
 ) -> dict[str, Any]:
     """The contest's scores of every page and their mean; the binarized pages go to `folder`."""
     scored = []
-    for page, found, truth in binarized(network, pages, FINAL, device):
+    for page, found, truth in binarized(network, pages, config, device):
         scored.append((page, score(found, truth)))
         if folder is not None:
             write_ink(folder / f"{page.name}.png", found)

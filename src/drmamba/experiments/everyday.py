@@ -1,0 +1,36 @@
+"""A fold's held-out pages as `drmamba binarize` gives them: the same model, the everyday protocol."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from drmamba import checkpoint
+from drmamba.config import PROTOCOLS
+from drmamba.data.dibco import Pair
+from drmamba.experiments.report import as_json, write_text
+from drmamba.images import sha256
+from drmamba.training.exam import final_scores
+from drmamba.training.material import exam
+
+EVERYDAY = PROTOCOLS["everyday"]
+
+
+def everyday_means(model: Path, pairs: Sequence[Pair], path: Path, device: str = "auto") -> dict[str, float]:
+    """Mean scores over the pages; kept in a file, as long as model, settings and pages are the same."""
+    facts: dict[str, Any] = {
+        "model_sha256": sha256(model),
+        "settings": asdict(EVERYDAY),
+        "pages": [pair.label for pair in pairs],
+    }
+    if path.is_file():
+        known = json.loads(path.read_text())
+        if all(known.get(name) == value for name, value in facts.items()):
+            return dict(known["mean"])
+    network, _ = checkpoint.load(model)
+    scores = final_scores(network, exam(pairs), device=device, config=EVERYDAY)
+    write_text(path, as_json({**facts, **scores}))
+    return dict(scores["mean"])
