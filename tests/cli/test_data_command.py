@@ -53,6 +53,17 @@ def test_preview_draws_a_sheet_of_real_pages(tmp_path: Path, options: list[str])
         assert len(picture.convert("L").getcolors()) > 20
 
 
+def test_preview_shows_the_crops_of_a_recipe(tmp_path: Path) -> None:
+    write_years(tmp_path / "root", {"2009": 2})
+    drawn = []
+    for preset in ("lite", "tiny"):  # tiny's crops are flipped, lite's are not
+        sheet = tmp_path / f"{preset}.png"
+        options = ("--crop", 48, "--columns", 3, "--finished", "--preset", preset)
+        assert run("preview", "--data", tmp_path / "root", "-o", sheet, *options).exit_code == 0
+        drawn.append(sheet.read_bytes())
+    assert drawn[0] != drawn[1]
+
+
 def test_preview_without_data_is_synthetic(tmp_path: Path) -> None:
     result = run("preview", "-o", tmp_path / "sheet.jpg", "--crop", 64, "--columns", 1)
     assert result.exit_code == 0, result.output

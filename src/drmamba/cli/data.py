@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from drmamba.config import DataConfig, SyntheticConfig
+from drmamba.config import PRESETS, SyntheticConfig, recipe
 
 if TYPE_CHECKING:
     from PIL import Image
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-DEFAULT, SYNTHETIC = DataConfig(), SyntheticConfig()
+SYNTHETIC = SyntheticConfig()
 WORLDS = ("print", "script", "pen", "papyrus")
 
 
@@ -75,6 +75,9 @@ def import_(sources: tuple[Path, ...], output: Path, year: str | None, overwrite
 @click.option("--textures", type=FOLDER, help="A folder of blank paper.")
 @click.option("--finished", is_flag=True, help="Finished training crops instead of one degradation a row.")
 @click.option("--synthetic", is_flag=True, help="Synthetic pages, though --data is given.")
+@click.option(
+    "--preset", type=click.Choice(list(PRESETS)), default="lite", show_default=True, help="Whose recipe."
+)
 @click.option("--crop", type=click.IntRange(32, 2048), default=256, show_default=True, help="Side of a tile.")
 @click.option(
     "--columns", type=click.IntRange(1, 12), default=4, show_default=True, help="Examples in a row."
@@ -88,6 +91,7 @@ def preview(
     textures: Path | None,
     finished: bool,
     synthetic: bool,
+    preset: str,
     crop: int,
     columns: int,
     seed: int,
@@ -102,7 +106,7 @@ def preview(
     from drmamba.data.preview import crop_source, degradation_sheet, page_sheet
     from drmamba.data.synthetic import Synthesizer
 
-    config = replace(DEFAULT, crop=crop)
+    config = replace(recipe(preset).data, crop=crop)
     papers = Papers(textures)
     stock: PagePool | Synthesizer
     if data and not synthetic:
