@@ -6,6 +6,7 @@ import sys
 from click.testing import CliRunner
 
 from drmamba.cli import group
+from drmamba.cli.info import lines
 from drmamba.errors import CheckpointError
 
 
@@ -24,6 +25,17 @@ def test_words():
     assert result.exit_code == 0
     assert "scan_backend" in result.stdout
     assert "efficientnet_lite0" in result.stdout
+
+
+def test_scores_within_scores_have_lines_of_their_own():
+    folds = {"mean": {"fm": 91.0}, "years": {"2018": {"fm": 90.96317}}}
+    assert lines("metrics", {"fm": None, "folds": folds}) == [
+        "metrics            fm: -",
+        "  folds",
+        "    mean           fm: 91.00",
+        "    years",
+        "      2018         fm: 90.96",
+    ]
 
 
 def test_a_missing_file_is_one_line():

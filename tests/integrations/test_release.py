@@ -29,12 +29,20 @@ def model(tmp_path_factory):
 
 def results(path, **changes):
     years = {
-        "2019": {"mean": SCORES, "everyday": SCORES | {"fm": 93.333}, "pages": [{}] * 13},
-        "2018": {"mean": SCORES | {"fm": 89}, "pages": [{}] * 10},
+        "2019": {"mean": SCORES, "everyday": SCORES | {"fm": 93.333}, "pages": [{}] * 13, "steps": 32},
+        "2018": {"mean": SCORES | {"fm": 89}, "pages": [{}] * 10, "steps": 32},
     }
     config = {"model": preset("lite").to_dict()}
     path.write_text(
-        json.dumps({"config": config, "years": years, "average": SCORES | {"fm": 90.117}} | changes)
+        json.dumps(
+            {
+                "config": config,
+                "chosen_on": ["2012", "2018"],
+                "years": years,
+                "average": SCORES | {"fm": 90.117},
+            }
+            | changes
+        )
     )
     return path
 
@@ -70,6 +78,8 @@ def test_half_the_size_with_scores_and_a_card(model, tmp_path):
         "| 2019 | 13 | 91.23 | 94.50 | 20.10 | 2.50 | 93.33 |",
         "| average of 2 | 23 | 90.12 |",
         "13 of the contest's 20 pages",
+        "Updates of each fold, after the same start: 32.",
+        "The recipe was chosen on 2018.",
         "the year it never saw",
     ):
         assert words in card

@@ -18,11 +18,27 @@ def command(model: str, as_json: bool) -> None:
         click.echo(json.dumps(facts))
         return
     for name, value in facts.items():
-        if isinstance(value, dict):
-            value = ", ".join(f"{k}: {v}" for k, v in value.items()) or "-"
-        elif isinstance(value, list | tuple):
-            value = ", ".join(map(str, value)) or "-"
-        click.echo(f"{name:<18} {'-' if value in (None, '') else value}")
+        for line in lines(name, value):
+            click.echo(line)
+
+
+def lines(name: str, value: Any, indent: str = "") -> list[str]:
+    """A fact on one line; one that holds further ones on a line each, below its name."""
+    if isinstance(value, dict) and any(isinstance(inner, dict) for inner in value.values()):
+        plain = {k: v for k, v in value.items() if not isinstance(v, dict)}
+        below = [line for k, v in value.items() if isinstance(v, dict) for line in lines(k, v, indent + "  ")]
+        return [*lines(name, plain, indent), *below]
+    return [f"{indent + name:<18} {_plain(value)}".rstrip()]
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{k}: {_plain(v)}" for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value)) or "-"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    return "-" if value in (None, "") else str(value)
 
 
 def describe(model: str) -> dict[str, Any]:

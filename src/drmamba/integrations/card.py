@@ -51,9 +51,10 @@ Trained on: {data}.{held_out}
 
 ## Recipe
 
-{(provenance.notes or "Not stated").rstrip(". ")}. Preset `{provenance.preset}`,
-drmamba {provenance.version or "unknown"}, {provenance.date or "date unknown"}. All settings of the network are
-in the model file's header.
+{(provenance.notes or "Not stated").rstrip(". ")}.
+
+Preset `{provenance.preset}`, drmamba {provenance.version or "unknown"}, {provenance.date or "date unknown"}. All
+settings of the network are in the model file's header.
 
 ## Scores
 
@@ -64,8 +65,7 @@ in the model file's header.
 The scores are of the pages named above them; other material may come out worse. The network has learned from scans of
 text: photographs, drawings in tone and colour prints are not its subject, and ruled lines count as paper where the
 contests' do. Strokes wider than some 30 pixels, of a headline above small print, are lost. drmamba flags pages whose
-result is doubtful
-(`drmamba binarize --report`); look at those.
+result is doubtful (`drmamba binarize --report`); look at those.
 
 ## Licence
 
@@ -80,7 +80,7 @@ def _scores(provenance: Provenance) -> str:
         rows.append([f"average of {len(rows)}", *_row(folds["mean"])])
         parts.append(
             "Of the recipe, not of this file: the same training without one year at a time, scored on the year it "
-            "never saw. This file has seen pages of every year it names under Data."
+            "never saw. This file has seen pages of every year that it names under Data."
         )
         header = ["held-out year", "pages", *(HEADINGS[m] for m in CONTEST), "FM, everyday"]
         parts.append(as_markdown(header, rows))

@@ -51,6 +51,8 @@ def fold_scores(path: Path, network: ModelConfig) -> dict[str, Any]:
             for year, fold in sorted(results["years"].items())
         }
         mean = _rounded(results["average"], results.get("everyday_average"))
+        steps = sorted({int(fold["steps"]) for fold in results["years"].values()})
+        chosen = [year for year in results.get("chosen_on", ()) if year in years]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ConfigError) as error:
         raise DataError(f"{path} is no results.json of `drmamba loo`: {error}") from error
     if folds != network:
@@ -61,7 +63,11 @@ def fold_scores(path: Path, network: ModelConfig) -> dict[str, Any]:
     return {
         "mean": {"pages": sum(pages.values())} | mean,
         "years": years,
-        "notes": [*incomplete(pages.items())],
+        "notes": [
+            f"Updates of each fold, after the same start: {', '.join(map(str, steps))}.",
+            *([f"The recipe was chosen on {', '.join(chosen)}."] if chosen else []),
+            *(f"{note}." for note in incomplete(pages.items())),
+        ],
     }
 
 
