@@ -54,9 +54,9 @@ def page(height: int, width: int) -> ArrayRows:
 def test_pages_are_scaled_only_when_strokes_are_far_off():
     small = page(400, 600)
     assert fitting_scale(None, small) == 1
-    for width in (3.0, 5.0, 9.0, 14.0):
+    for width in (3.0, 5.0, 9.0, 11.0):
         assert fitting_scale(strokes(width), small) == 1
-    assert fitting_scale(strokes(30.0), small) == pytest.approx(0.2)
+    assert fitting_scale(strokes(40.0), small) == pytest.approx(0.2)
     assert fitting_scale(strokes(2.5), small) == pytest.approx(2)
     assert fitting_scale(strokes(1.0), small) == 3
 
@@ -64,7 +64,7 @@ def test_pages_are_scaled_only_when_strokes_are_far_off():
 def test_fine_strokes_on_a_large_page_are_enlarged_no_further_than_time_allows():
     assert fitting_scale(strokes(2.0), page(2000, 2000)) == pytest.approx(2)  # to 16 megapixels, not 2.5
     assert fitting_scale(strokes(2.0), page(8000, 8000)) == 1
-    assert fitting_scale(strokes(30.0), page(8000, 8000)) == pytest.approx(0.2)
+    assert fitting_scale(strokes(40.0), page(8000, 8000)) == pytest.approx(0.2)
 
 
 def test_inverted_rows():

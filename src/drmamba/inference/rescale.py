@@ -12,9 +12,9 @@ from drmamba.images import RGB, Rows
 from drmamba.inference.strokes import Strokes
 from drmamba.inference.tiling import Band
 
-# Stroke widths, in pixels, outside which a page is brought to where the network sees best: FINE from below, USUAL
-# from above. benchmarks/low_resolution.py measures what that gives; docs/binarize.md has the figures.
-NARROWEST, FINE, USUAL, WIDEST = 3.0, 5.0, 6.0, 14.0
+# Stroke widths, in pixels, outside which a page is brought to where the network sees well: FINE from below, BROAD
+# from above. benchmarks/resolution.py measures what that gives; docs/binarize.md has the figures.
+NARROWEST, FINE, BROAD, WIDEST = 3.0, 5.0, 8.0, 11.0
 LARGEST_ZOOM = 3.0
 LARGEST_PAGE = 16_000_000  # pixels that enlarging may lead to: what is fine and large costs too much time
 RESAMPLING = Image.Resampling.BICUBIC
@@ -26,7 +26,7 @@ def fitting_scale(strokes: Strokes | None, rows: Rows) -> float:
     if strokes is None or NARROWEST <= strokes.width <= WIDEST:
         return 1.0
     if strokes.width > WIDEST:
-        return USUAL / strokes.width
+        return BROAD / strokes.width
     return min(FINE / strokes.width, largest_zoom(rows.height, rows.width))
 
 
