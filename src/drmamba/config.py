@@ -259,6 +259,7 @@ class DataConfig(Config):
     rotation: float = 4.0  # degrees, either way ...
     rotated: float = 0.3  # ... in this share of the crops
     flips: tuple[float, float, float] = (0.5, 0.5, 0.0)  # chance to mirror sideways, upside down, diagonally
+    turns: float = 0.0  # chance that a finished crop lies on its side or upside down; nothing is mirrored
     least_ink: float = 0.005  # share of a crop that should be ink ...
     tries: int = 3  # ... found in this many attempts, or else taken as it is
     textures: str | None = None  # a folder of blank paper; without it all sheets are procedural
@@ -277,6 +278,7 @@ class DataConfig(Config):
         self.require("rotation", 0 <= self.rotation <= 45, "from 0 to 45 degrees")
         self.require("rotated", 0 <= self.rotated <= 1, "a chance from 0 to 1")
         self.require("flips", all(0 <= chance <= 1 for chance in self.flips), "three chances from 0 to 1")
+        self.require("turns", 0 <= self.turns <= 1, "a chance from 0 to 1")
         self.require("least_ink", 0 <= self.least_ink < 1, "from 0 to less than 1")
         self.require("tries", self.tries >= 1, "1 or more")
 

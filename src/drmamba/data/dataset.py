@@ -57,7 +57,13 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         return item
 
     def crop(self, rng: np.random.Generator) -> Page:
-        """One degraded crop."""
+        """One degraded crop, some of them turned with all that is on them."""
+        page = self._upright(rng)
+        if self.config.turns and rng.random() < self.config.turns:
+            return page.turned(int(rng.integers(1, 4)))
+        return page
+
+    def _upright(self, rng: np.random.Generator) -> Page:
         if self.synthesizer and rng.random() < self.share:
             return self.synthesizer.page(rng, (self.config.crop, self.config.crop))
         assert self.pool is not None

@@ -23,6 +23,10 @@ class Page:
         """Height and width."""
         return self.ink.shape[0], self.ink.shape[1]
 
+    def turned(self, quarters: int) -> Page:
+        """The page after so many quarter turns."""
+        return Page(np.rot90(self.image, quarters), np.rot90(self.ink, quarters))
+
     def contrast(self) -> float:
         """How much darker (0 to 1) the ink is than the paper on average, roughly; 0.5 where one is missing."""
         ink, image = self.ink[::3, ::3], self.image[::3, ::3]
