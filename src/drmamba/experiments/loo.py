@@ -29,16 +29,19 @@ from drmamba.experiments.series import Engine, Job, Say, incomplete, run_series
 from drmamba.training.folder import RunFolder
 
 Scores = dict[str, Any]
+YEAR = "{year}"  # in the path of the model to start from: the held-out year
 CHOSEN = "‡"  # beside a year that the recipe was chosen on
 
 
 def folds(config: RunConfig, root: Path, wanted: Sequence[str] = ()) -> list[Job]:
-    """A job for every year of the data, or for those wanted."""
+    """A job for every year of the data, or for those wanted; {year} in `source.init` is the held-out one."""
     known = years(find_pairs(config.source.data))
     must_hold(config, wanted)
     kept = set(config.data.validate_on)
     chosen = [year for year in wanted or known if year not in kept]
-    return [Job(year, replace_values(config, {"source": {"hold_out": year}}), root / year) for year in chosen]
+    init = config.source.init or ""
+    sources = {year: {"hold_out": year, "init": init.replace(YEAR, year) or None} for year in chosen}
+    return [Job(y, replace_values(config, {"source": source}), root / y) for y, source in sources.items()]
 
 
 def must_hold(config: RunConfig, wanted: Sequence[str]) -> None:
@@ -74,9 +77,18 @@ def leave_one_out(
         others = classical_means(pages, beside, job.folder / "classical.json") if beside else {}
         model = RunFolder(job.folder).model
         everyday = everyday_means(model, pages, job.folder / "everyday.json", engine.device)
-        done[job.name] = {**scores, "classical": others, "everyday": everyday}
+        length = whole_length(config, job, scores)
+        done[job.name] = {**scores, **length, "classical": others, "everyday": everyday}
         write_results(root, config, done, len(jobs), chosen_on)
         yield done
+
+
+def whole_length(config: RunConfig, job: Job, scores: Scores) -> dict[str, float]:
+    """Updates and minutes of a fold, with those of the fold it starts from, if it starts from one of its own."""
+    parts = [scores]
+    if YEAR in (config.source.init or ""):
+        parts.append(RunFolder(Path(str(job.config.source.init)).parent).read_scores())
+    return {name: sum(part[name] for part in parts) for name in ("steps", "minutes")}
 
 
 def write_results(
