@@ -359,6 +359,7 @@ class InferenceConfig(Config):
     suppress: float = 1.0  # scales beta: 0 takes no background away, above 1 more than the model would
     scale: Literal["auto"] | float = "auto"  # of the page, before the network sees it
     invert: bool = True  # white-on-black pages are turned round
+    turn: bool = True  # pages whose lines run up or down are seen level
     margins: bool = True  # dark scan margins are kept from becoming ink
     min_contrast: int = 8  # grey levels (of 255): a window with less is blank without being run
     precision: Precision = "float32"  # of the network; bfloat16 is faster where the hardware has it
@@ -374,7 +375,12 @@ class InferenceConfig(Config):
 PROTOCOLS: dict[str, InferenceConfig] = {
     "everyday": InferenceConfig(),
     "paper": InferenceConfig(
-        windows=WindowConfig(stride=256, fit=False), scale=1.0, invert=False, margins=False, min_contrast=0
+        windows=WindowConfig(stride=256, fit=False),
+        scale=1.0,
+        invert=False,
+        turn=False,
+        margins=False,
+        min_contrast=0,
     ),
 }
 

@@ -1,5 +1,7 @@
 """Maps over a page, and the knob that reruns only what follows them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -102,6 +104,21 @@ def test_a_rescaled_and_inverted_page_is_explained_at_its_own_size(binarizer):
     page = Exploration(binarizer, ArrayRows(255 - scan()), config).explained()
     assert page.explanation.beta.shape == page.binary.shape == (150, 210)
     assert np.isfinite(page.explanation.taken).all()
+
+
+def test_a_page_on_its_side_is_explained_as_it_lies(binarizer, monkeypatch):
+    upright = Exploration(binarizer, ArrayRows(scan()), replace(CONFIG, turn=False)).explained()
+    monkeypatch.setattr("drmamba.inference.binarizer.lies_sideways", lambda *_: True)
+    exploration = Exploration(binarizer, ArrayRows(np.rot90(scan(), -1)), CONFIG, keep=10**9)
+    page = exploration.explained()
+    assert "sideways" in page.quality.flags
+    for name, found in page.explanation.maps().items():
+        want = np.rot90(upright.explanation.maps()[name], -1)
+        np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5, err_msg=name)
+    np.testing.assert_allclose(page.probability, np.rot90(upright.probability, -1), atol=1e-5)
+    lighter = exploration.turn(suppress=2.0)
+    plain = Exploration(binarizer, ArrayRows(scan()), replace(CONFIG, turn=False, suppress=2.0)).page
+    np.testing.assert_allclose(lighter.probability, np.rot90(plain.probability, -1), atol=1e-4)
 
 
 def test_blank_windows_stay_blank_under_every_knob(binarizer):

@@ -98,6 +98,9 @@ class Scale(click.ParamType[Any]):
 @click.option("--scale", type=Scale(), help="Of the page as the network sees it; auto acts when strokes are "
               f"far wider or narrower than usual. [default: {DEFAULT.scale}]")  # fmt: skip
 @click.option("--invert/--no-invert", default=None, help="Turn white-on-black pages round. [default: invert]")
+@click.option(
+    "--turn/--no-turn", default=None, help="See pages that lie on their side level. [default: turn]"
+)
 @click.option("--margins/--no-margins", default=None, help="Take dark scan margins away. [default: margins]")
 @click.option(
     "--protocol", type=click.Choice(list(PROTOCOLS)), default="everyday", show_default=True,
@@ -141,6 +144,7 @@ def command(
     suppress: float | None,
     scale: Any,
     invert: bool | None,
+    turn: bool | None,
     margins: bool | None,
     protocol: str,
     window: int | None,
@@ -168,6 +172,7 @@ def command(
         "suppress": suppress,
         "scale": scale,
         "invert": invert,
+        "turn": turn,
         "margins": margins,
         "precision": precision,
     }

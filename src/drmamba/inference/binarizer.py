@@ -41,9 +41,10 @@ from drmamba.images import (
     write_atomic,
     write_bitmap,
 )
+from drmamba.inference.direction import lies_sideways, turned
 from drmamba.inference.lanes import Lanes
 from drmamba.inference.models import load_model
-from drmamba.inference.quality import Quality, Tally
+from drmamba.inference.quality import Quality, Tally, View
 from drmamba.inference.rescale import InvertedRows, ScaledRows, fitting_scale, restored
 from drmamba.inference.runtime import Runtime
 from drmamba.inference.survey import Survey, survey
@@ -194,22 +195,23 @@ class Binarizer:
         keep: Keep = "probability",
         *,
         looked: Survey | None = None,
+        view: View | None = None,
         predict: Predict | None = None,
     ) -> Page:
         """Binarize one page given as rows; `keep` says what remains beside the bitmap.
 
-        `looked` is the page's survey, if it was made before; `predict` takes the network's place.
+        `looked` is the page's survey and `view` how the network sees it, if they are known already; `predict`
+        takes the network's place.
         """
         config = config or self.config
         looked = looked or survey(rows)
-        inverted = config.invert and looked.inverted
+        view = view or self.view(rows, looked, config)
         margins = looked.margins if config.margins else None
-        scale = fitting_scale(looked.strokes, rows) if config.scale == "auto" else config.scale
         tally, bitmap = Tally(config.threshold), Bitmap(rows.height, rows.width, rows.dpi)
         shape = (rows.height, rows.width)
         kept = np.empty(shape, np.float32) if keep == "probability" else None
         grey = np.empty(shape, np.uint8) if keep == "grey" else None
-        for band in self.bands(rows, config, scale, inverted, predict):
+        for band in self.bands(rows, config, view, predict):
             found = band.probability
             if margins is not None:
                 found = np.where(_under(margins, looked, band, rows.width), np.float32(0), found)
@@ -220,27 +222,34 @@ class Binarizer:
             if grey is not None:
                 grey[band.top : band.top + len(found)] = to_grey(found)
         trained = self.provenance.trained
-        quality = tally.judge(looked, scale, inverted=inverted, margins=margins is not None, trained=trained)
+        quality = tally.judge(looked, view, margins=margins is not None, trained=trained)
         return Page(bitmap, quality, kept, grey)
 
+    def view(self, rows: Rows, looked: Survey, config: InferenceConfig) -> View:
+        """How the network is to see a page; where the page leaves it open which way up, the network says."""
+        scale = fitting_scale(looked.strokes, rows) if config.scale == "auto" else config.scale
+        inverted = config.invert and looked.inverted
+        tiles = [~tile for tile in looked.tiles] if inverted else looked.tiles
+        sideways = config.turn and lies_sideways(looked.lean, tiles, scale, self._predict(config))
+        return View(scale, inverted, sideways)
+
     def bands(
-        self,
-        rows: Rows,
-        config: InferenceConfig,
-        scale: float,
-        inverted: bool,
-        predict: Predict | None = None,
+        self, rows: Rows, config: InferenceConfig, view: View, predict: Predict | None = None
     ) -> Iterator[Band]:
         """The page's probability, or what `predict` gives in its place, at the page's own size."""
-        if predict is None:
-            predict = self.lanes.predict(
-                suppress=config.suppress, min_contrast=config.min_contrast, precision=config.precision
-            )
-        source: Rows = InvertedRows(rows) if inverted else rows
-        if scale == 1:
+        predict = predict or self._predict(config)
+        if view.sideways:
+            predict = turned(predict)
+        source: Rows = InvertedRows(rows) if view.inverted else rows
+        if view.scale == 1:
             return bands(source, predict, config.windows)
-        scaled = ScaledRows(source, scale)
+        scaled = ScaledRows(source, view.scale)
         return restored(bands(scaled, predict, config.windows), scaled.height, rows.height, rows.width)
+
+    def _predict(self, config: InferenceConfig) -> Predict:
+        return self.lanes.predict(
+            suppress=config.suppress, min_contrast=config.min_contrast, precision=config.precision
+        )
 
     def close(self) -> None:
         """Stop the network's threads."""

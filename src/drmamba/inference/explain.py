@@ -31,7 +31,6 @@ from drmamba.errors import InputError
 from drmamba.images import RGB, Rows
 from drmamba.inference.binarizer import Binarizer, Page
 from drmamba.inference.lanes import contrast
-from drmamba.inference.rescale import fitting_scale
 from drmamba.inference.survey import survey
 from drmamba.inference.tiling import Predict, Probability
 from drmamba.model.block import Maps
@@ -89,8 +88,7 @@ class Exploration:
                 f"maps are made in float32, not in {self.config.precision}; leave the precision out"
             )
         self.looked = survey(rows)
-        scale = self.config.scale
-        self.scale = fitting_scale(self.looked.strokes, rows) if scale == "auto" else scale
+        self.view = binarizer.view(rows, self.looked, self.config)
         self._left = keep
         self._seen: list[Seen] = []
         self.page = self._binarize(self._record)
@@ -127,14 +125,16 @@ class Exploration:
         return Explanation(D, B, beta * strength, taken * strength)
 
     def _binarize(self, predict: Predict) -> Page:
-        return self.binarizer.binarize(self.rows, self.config, looked=self.looked, predict=predict)
+        return self.binarizer.binarize(
+            self.rows, self.config, looked=self.looked, view=self.view, predict=predict
+        )
 
     def _stitched(self, channel: int) -> Map:
         # Bands hold values from 0 to 1; blending is linear, so a map may pass in units of its largest value.
         largest = max(float(seen.means[channel].max()) for seen in self._seen) or 1.0
         page = np.empty((self.rows.height, self.rows.width), np.float32)
         predict: Predict = lambda _: (_enlarged(s, channel) / np.float32(largest) for s in self._seen)  # noqa: E731
-        for band in self.binarizer.bands(self.rows, self.config, self.scale, False, predict):
+        for band in self.binarizer.bands(self.rows, self.config, self.view, predict):
             page[band.top : band.top + len(band.probability)] = band.probability
         return page * np.float32(largest)
 

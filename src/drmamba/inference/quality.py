@@ -19,11 +19,21 @@ FLAGS = {
     "untrained": "the model has never been trained; the result means nothing",
     "blank": "no ink was found",
     "inverted": "white on black; the page was turned round",
+    "sideways": "lines run up or down; the network saw the page turned",
     "dark_margins": "dark margins of the scan were taken away",
     "uncertain": "many pixels could as well be paper",
     "dense": "so much ink is rarely text",
     "rescaled": "strokes are far wider or narrower than usual; the network saw another size",
 }
+
+
+@dataclass(frozen=True)
+class View:
+    """How the network sees a page."""
+
+    scale: float = 1.0
+    inverted: bool = False  # light and dark exchanged
+    sideways: bool = False  # turned by a quarter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,23 +67,24 @@ class Tally:
         self.sure += (sure := int(np.count_nonzero(probability >= high)))
         self.uncertain += above - sure
 
-    def judge(self, survey: Survey, scale: float, *, inverted: bool, margins: bool, trained: bool) -> Quality:
+    def judge(self, survey: Survey, view: View, *, margins: bool, trained: bool) -> Quality:
         """The record of the whole page."""
         ink, uncertain = self.ink / self.pixels, self.uncertain / self.pixels
         blank = ink <= BLANK_SHARE
         seen = {
             "untrained": not trained,
             "blank": blank,
-            "inverted": inverted,
+            "inverted": view.inverted,
+            "sideways": view.sideways,
             "dark_margins": margins,
             "uncertain": not blank and self.uncertain > UNCERTAIN_RATIO * self.sure,
             "dense": ink > DENSE_SHARE,
-            "rescaled": scale != 1,
+            "rescaled": view.scale != 1,
         }
         return Quality(
             ink=round(ink, 6),
             uncertain=round(uncertain, 6),
             stroke_width=round(survey.strokes.width, 2) if survey.strokes else None,
-            scale=round(scale, 4),
+            scale=round(view.scale, 4),
             flags=tuple(flag for flag in FLAGS if seen[flag]),
         )

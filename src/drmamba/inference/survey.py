@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +11,14 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy import ndimage
 
-from drmamba.images import Rows
-from drmamba.inference import strokes
+from drmamba.images import RGB, Rows
+from drmamba.inference import direction, strokes
 from drmamba.inference.strokes import Grey, Strokes
 
 SIDE = 1024  # the overview's longer side, at most
 TILE = 256  # of full resolution, for what needs it
 TILES = 8  # at most; the ones with the most edges
+ASKED = 3  # of them, that the network is asked about
 
 MARGIN_DARK = 0.5  # of the paper's grey, and
 MARGIN_GREY = 100  # no lighter than this
@@ -38,6 +40,8 @@ class Survey:
     margins: NDArray[np.bool_] | None  # of the overview; None: there are none
     reduced: int  # how many pixels of the page one of the overview spans, each way
     paper: float  # grey of the background, 0 ... 255, after turning round
+    lean: float = math.inf  # how level lines run, see `direction.lean`
+    tiles: tuple[RGB, ...] = ()  # of the places where most is written, as they are
 
     @property
     def inverted(self) -> bool:
@@ -51,23 +55,27 @@ def survey(rows: Rows) -> Survey:
     step = -(-TILE // reduced) * reduced
     wanted = min(TILES, 1 + rows.height * rows.width // 250_000)
     overview = []
-    best: list[tuple[float, int, int, Grey]] = []
+    best: list[tuple[float, int, int, RGB]] = []
     for top in range(0, rows.height, step):
         band = rows.rows(top, min(top + step, rows.height))
         grey = Image.fromarray(band).convert("L")
         overview.append(np.asarray(grey.reduce(reduced)))
         values = np.asarray(grey)
         for left in range(0, rows.width, TILE):
-            tile = values[:TILE, left : left + TILE]
-            heapq.heappush(best, (_busy(tile), -top, -left, tile.copy()))
+            place = slice(0, TILE), slice(left, left + TILE)
+            heapq.heappush(best, (_busy(values[place]), -top, -left, band[place].copy()))
             if len(best) > wanted:
                 heapq.heappop(best)
     small = np.concatenate(overview)
-    found = strokes.measure([tile for *_, tile in sorted(best, key=lambda item: item[:3], reverse=True)])
+    tiles = tuple(tile for *_, tile in sorted(best, key=lambda item: item[:3], reverse=True))
+    found = strokes.measure([np.asarray(Image.fromarray(tile).convert("L")) for tile in tiles])
     if found is not None and found.inverted:
         small = 255 - small
     width = found.width if found is not None else 0.0
-    return Survey(found, dark_margins(small, width / reduced), reduced, float(np.percentile(small, 80)))
+    paper = float(np.percentile(small, 80))
+    return Survey(
+        found, dark_margins(small, width / reduced), reduced, paper, direction.lean(small), tiles[:ASKED]
+    )
 
 
 def _busy(tile: Grey) -> float:
