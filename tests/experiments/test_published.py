@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from drmamba import checkpoint
 from drmamba.data.dibco import CONTEST_PAGES
 from drmamba.experiments.loo import CHOSEN, average
 from drmamba.experiments.report import CONTEST, number
@@ -41,3 +42,27 @@ def test_short_years_are_marked() -> None:
     for year, fold in RESULTS["years"].items():
         if len(fold["pages"]) != CONTEST_PAGES[year]:
             assert f"{year}: {len(fold['pages'])} of the contest's {CONTEST_PAGES[year]} pages" in text
+
+
+def test_the_readme_says_the_same() -> None:
+    text = (FOLDS.parents[1] / "README.md").read_text()
+    for year, fold in RESULTS["years"].items():
+        best = max(fold["classical"], key=lambda name: float(fold["classical"][name]["fm"]))
+        values = (fold["mean"]["fm"], fold["everyday"]["fm"], fold["classical"][best]["fm"])
+        ours, everyday, theirs = (number(float(value)) for value in values)
+        mark = f" {CHOSEN}" if year in RESULTS["chosen_on"] else ""
+        row = f"| {year}{mark} | {len(fold['pages'])} | {ours} | {everyday} | {theirs} ({best}) |"
+        assert row in text
+
+
+def test_the_model_that_ships_carries_these_scores() -> None:
+    path = checkpoint.embedded("lite")
+    assert path is not None
+    origin = checkpoint.read_header(path)[1]
+    assert origin.trained
+    assert not origin.held_out
+    assert set(CONTEST_PAGES) <= set(origin.data)
+    stated = origin.metrics["leave_one_year_out"]["years"]
+    assert stated
+    for year, means in stated.items():
+        assert means["fm"] == pytest.approx(RESULTS["years"][year]["mean"]["fm"], abs=0.006)

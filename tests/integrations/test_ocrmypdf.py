@@ -180,7 +180,7 @@ def test_without_ocrmypdf_one_line_names_the_extra():
 def test_text_of_degraded_scans_gets_better(tmp_path):
     model = os.environ.get("DRMAMBA_MODEL") or checkpoint.embedded("lite")
     if model is None:
-        pytest.skip("no trained model: none ships yet, and DRMAMBA_MODEL names none")
+        pytest.skip("no trained model in the package, and DRMAMBA_MODEL names none")
     pages, texts = zip(
         *[degraded(n, strength) for n, strength in ((7, 0.6), (8, 0.8), (9, 1.0))], strict=True
     )
