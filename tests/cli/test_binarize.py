@@ -48,6 +48,15 @@ def run(*args):
 
 
 @pytest.mark.usefixtures("dark")
+def test_another_size_is_said_and_no_reason_to_look(tmp_path):
+    save(tmp_path / "in/fine.png", text_page(300, 300, stroke=2))
+    done = run(tmp_path / "in", "-o", tmp_path / "out", "--no-turn")
+    assert "0 flagged" in done.stderr
+    assert "flags: rescaled 1" in done.stderr
+    assert "look at" not in done.stderr
+
+
+@pytest.mark.usefixtures("dark")
 def test_a_folder(sources, tmp_path):
     done = run(sources, "-o", tmp_path / "out", "--report", tmp_path / "out/report.jsonl", "--workers", 2)
     assert done.exit_code == 0, done.output

@@ -337,10 +337,12 @@ class Progress:
 
     def add(self, record: PageRecord) -> None:
         """Count a page."""
+        from drmamba.inference.quality import UNREMARKABLE
+
         self.count[record.status] += 1
         self.megapixels += record.megapixels
         self.flags.update(record.flags)
-        if doubts := [flag for flag in record.flags if flag != "untrained"]:
+        if doubts := [flag for flag in record.flags if flag not in UNREMARKABLE]:
             self.flagged += 1
             if self.flagged <= NAMED:
                 page = f", page {record.page}" if record.pages > 1 else ""

@@ -38,8 +38,8 @@ def lean(overview: Grey) -> float:
     edges = np.minimum(edges, np.percentile(edges, 99))
     side = min(BLOCK, *edges.shape)
     along, across = 1e-6, 1e-6
-    for top in range(0, edges.shape[0] - side + 1, max(1, side // 2)):
-        for left in range(0, edges.shape[1] - side + 1, max(1, side // 2)):
+    for top in range(0, edges.shape[0] - side + 1, side // 2):
+        for left in range(0, edges.shape[1] - side + 1, side // 2):
             block = edges[top : top + side, left : left + side]
             along += _changes(block.mean(1))
             across += _changes(block.mean(0))

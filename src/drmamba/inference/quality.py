@@ -26,6 +26,8 @@ FLAGS = {
     "rescaled": "strokes are far wider or narrower than usual; the network saw another size",
 }
 
+UNREMARKABLE = frozenset({"untrained", "rescaled"})  # said of a whole batch, or no reason to look at a page
+
 
 @dataclass(frozen=True)
 class View:

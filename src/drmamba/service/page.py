@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from drmamba.config import InferenceConfig
 from drmamba.errors import MissingExtra
 from drmamba.images import SUFFIXES
+from drmamba.inference.quality import UNREMARKABLE
 from drmamba.service.app import Service, claim
 from drmamba.service.desk import LAYERS, Desk, Drawer, Sheet, View, said
 from drmamba.service.problems import KNOWN
@@ -252,7 +253,7 @@ def mount(app: FastAPI, service: Service) -> FastAPI:
 
 def label(sheet: Sheet) -> str:
     """A page's name, with a mark where it wants a look."""
-    return sheet.title + (" ⚠" if set(sheet.flags) - {"untrained"} else "")
+    return sheet.title + (" ⚠" if set(sheet.flags) - UNREMARKABLE else "")
 
 
 def facts(view: View) -> str:
