@@ -118,6 +118,7 @@ def write_results(
     lines: dict[str, dict[str, list[float | None]]] = {
         measure: {
             f"drmamba {config.preset}": [float(done[year]["mean"][measure]) for year in names],
+            f"drmamba {config.preset}, everyday": [float(done[year]["everyday"][measure]) for year in names],
             f"DR-Mamba ({LABEL})": [getattr(paper.get(year), measure, None) for year in names],
         }
         for measure in CONTEST
