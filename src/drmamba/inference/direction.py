@@ -11,13 +11,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 from scipy import ndimage
 
-from drmamba.images import RGB
+from drmamba.images import RGB, ArrayRows
+from drmamba.inference.rescale import ScaledRows
+from drmamba.inference.strokes import Grey
 from drmamba.inference.tiling import Predict, Probability
-
-Grey = NDArray[np.uint8]
 
 LEVEL = 0.5  # from this `lean` on lines are level without asking the network; below its negative they seem to run up
 MORE = 1.25  # times the ink that turned tiles must show where lines do not say; where they do, as much less will do
@@ -55,7 +54,7 @@ def lies_sideways(lean: float, tiles: Sequence[RGB], scale: float, predict: Pred
     """Whether lines run up or down, by the page's lean and by what the network reads on tiles of it, both ways."""
     if lean >= LEVEL:
         return False
-    seen = [_scaled(tile, scale) for tile in tiles]
+    seen = [ScaledRows(ArrayRows(tile), scale).read() for tile in tiles]
     level = sum(_ink(predict, tile) for tile in seen)
     return sum(_ink(predict, np.rot90(tile)) for tile in seen) > level * (MORE if lean > -LEVEL else 1 / MORE)
 
@@ -68,13 +67,6 @@ def turned(predict: Predict) -> Predict:
             yield np.rot90(found, -1)
 
     return stream
-
-
-def _scaled(tile: RGB, scale: float) -> RGB:
-    if scale == 1:
-        return tile
-    size = [max(1, round(side * scale)) for side in (tile.shape[1], tile.shape[0])]
-    return np.asarray(Image.fromarray(tile).resize(size, Image.Resampling.BICUBIC))
 
 
 def _ink(predict: Predict, tile: RGB) -> int:

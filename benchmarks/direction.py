@@ -1,0 +1,65 @@
+"""Pages that lie on their side: how often that is recognised, and what seeing them level gives.
+
+    python benchmarks/direction.py --data ROOT --model FILE                 # which way lines run, judged
+    python benchmarks/direction.py --data ROOT --model FILE --years 2018 --score   # and FM of pages turned by a quarter
+
+Every page is taken as it is and turned by a quarter. Pages that lie on their side in the data are named by --lying.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from drmamba import Binarizer
+from drmamba.config import PROTOCOLS
+from drmamba.data.dibco import find_pairs
+from drmamba.images import ArrayRows, read_ink, read_rgb
+from drmamba.inference.direction import LEVEL
+from drmamba.inference.survey import survey
+from drmamba.metrics import score
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--model", default="lite")
+    parser.add_argument("--years", default="", help="only these")
+    parser.add_argument("--lying", default="", help="names of pages that lie on their side, as in H02,H05")
+    parser.add_argument("--score", action="store_true", help="binarize the turned pages, seen level and not")
+    args = parser.parse_args()
+    lying = set(filter(None, args.lying.split(",")))
+    pages = asked = wrong = 0
+    fm: list[list[float]] = []
+    with Binarizer.from_pretrained(args.model) as binarizer:
+        for pair in find_pairs(args.data):
+            if args.years and pair.year not in args.years.split(","):
+                continue
+            image, truth = read_rgb(pair.image), read_ink(pair.truth)
+            for quarters in (0, 1):
+                page = np.rot90(image, quarters)
+                rows = ArrayRows(page)
+                looked = survey(rows)
+                found = binarizer.view(rows, looked, PROTOCOLS["everyday"]).sideways
+                pages += 1
+                asked += looked.lean < LEVEL
+                if found != ((pair.name in lying) ^ bool(quarters)):
+                    wrong += 1
+                    print(
+                        f"wrong: {pair.label}, turned by {quarters} quarters, lean {looked.lean:.2f}",
+                        flush=True,
+                    )
+            if args.score:
+                fm.append([score(binarizer(page, turn=t).binary, np.rot90(truth)).fm for t in (True, False)])
+                print(f"{pair.label}: FM {fm[-1][0]:.1f}, not turned {fm[-1][1]:.1f}", flush=True)
+    print(f"{wrong} of {pages} judged wrongly, the network was asked about {asked}")
+    if fm:
+        print("mean FM {:.2f}, not turned {:.2f}".format(*np.mean(fm, axis=0)))
+
+
+if __name__ == "__main__":
+    main()
