@@ -360,6 +360,8 @@ class InferenceConfig(Config):
     scale: Literal["auto"] | float = "auto"  # of the page, before the network sees it
     invert: bool = True  # white-on-black pages are turned round
     turn: bool = True  # pages whose lines run up or down are seen level
+    grain: bool = True  # pages cleaner than paper are seen with a little grain
+    as_is: bool = True  # pages that are black and white already stay as they are
     margins: bool = True  # dark scan margins are kept from becoming ink
     min_contrast: int = 8  # grey levels (of 255): a window with less is blank without being run
     precision: Precision = "float32"  # of the network; bfloat16 is faster where the hardware has it
@@ -379,6 +381,8 @@ PROTOCOLS: dict[str, InferenceConfig] = {
         scale=1.0,
         invert=False,
         turn=False,
+        grain=False,
+        as_is=False,
         margins=False,
         min_contrast=0,
     ),

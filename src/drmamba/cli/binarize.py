@@ -101,6 +101,10 @@ class Scale(click.ParamType[Any]):
 @click.option(
     "--turn/--no-turn", default=None, help="See pages that lie on their side level. [default: turn]"
 )
+@click.option("--grain/--no-grain", default=None,
+              help="See pages cleaner than paper with a little grain. [default: grain]")  # fmt: skip
+@click.option("--as-is/--no-as-is", default=None,
+              help="Leave pages that are black and white already as they are. [default: as-is]")  # fmt: skip
 @click.option("--margins/--no-margins", default=None, help="Take dark scan margins away. [default: margins]")
 @click.option(
     "--protocol", type=click.Choice(list(PROTOCOLS)), default="everyday", show_default=True,
@@ -145,6 +149,8 @@ def command(
     scale: Any,
     invert: bool | None,
     turn: bool | None,
+    grain: bool | None,
+    as_is: bool | None,
     margins: bool | None,
     protocol: str,
     window: int | None,
@@ -173,6 +179,8 @@ def command(
         "scale": scale,
         "invert": invert,
         "turn": turn,
+        "grain": grain,
+        "as_is": as_is,
         "margins": margins,
         "precision": precision,
     }

@@ -32,6 +32,7 @@ from drmamba.config import EngineConfig, InferenceConfig, replace_values
 from drmamba.errors import InputError
 from drmamba.images import (
     DPI,
+    RGB,
     Bitmap,
     Ink,
     Rows,
@@ -42,13 +43,14 @@ from drmamba.images import (
     write_bitmap,
 )
 from drmamba.inference.direction import lies_sideways, turned
+from drmamba.inference.grain import grained
 from drmamba.inference.lanes import Lanes
 from drmamba.inference.models import load_model
 from drmamba.inference.quality import Quality, Tally, View
 from drmamba.inference.rescale import InvertedRows, ScaledRows, fitting_scale, restored
 from drmamba.inference.runtime import Runtime
 from drmamba.inference.survey import Survey, survey
-from drmamba.inference.tiling import Band, Predict, Probability, bands
+from drmamba.inference.tiling import Band, Predict, Probability, bands, each
 
 if TYPE_CHECKING:
     from torch import nn
@@ -227,17 +229,23 @@ class Binarizer:
 
     def view(self, rows: Rows, looked: Survey, config: InferenceConfig) -> View:
         """How the network is to see a page; where the page leaves it open which way up, the network says."""
-        scale = fitting_scale(looked.strokes, rows) if config.scale == "auto" else config.scale
         inverted = config.invert and looked.inverted
+        if config.as_is and looked.bilevel:
+            return View(inverted=inverted, bilevel=True)
+        scale = fitting_scale(looked.strokes, rows) if config.scale == "auto" else config.scale
+        grain = looked.grain if config.grain else 0.0
         tiles = [~tile for tile in looked.tiles] if inverted else looked.tiles
-        sideways = config.turn and lies_sideways(looked.lean, tiles, scale, self._predict(config))
-        return View(scale, inverted, sideways)
+        predict = grained(self._predict(config), grain) if grain else self._predict(config)
+        sideways = config.turn and lies_sideways(looked.lean, tiles, scale, predict)
+        return View(scale, inverted, sideways, grain)
 
     def bands(
         self, rows: Rows, config: InferenceConfig, view: View, predict: Predict | None = None
     ) -> Iterator[Band]:
         """The page's probability, or what `predict` gives in its place, at the page's own size."""
-        predict = predict or self._predict(config)
+        predict = predict or (each(_black) if view.bilevel else self._predict(config))
+        if view.grain:
+            predict = grained(predict, view.grain)
         if view.sideways:
             predict = turned(predict)
         source: Rows = InvertedRows(rows) if view.inverted else rows
@@ -262,6 +270,11 @@ class Binarizer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _black(window: RGB) -> Probability:
+    """What a black-and-white page says by itself."""
+    return (window[:, :, 0] < 128).astype(np.float32)
 
 
 def to_grey(probability: Probability) -> NDArray[np.uint8]:

@@ -82,7 +82,8 @@ class Exploration:
     def __init__(
         self, binarizer: Binarizer, rows: Rows, config: InferenceConfig | None = None, *, keep: int = 0
     ) -> None:
-        self.binarizer, self.rows, self.config = binarizer, rows, config or binarizer.config
+        self.binarizer, self.rows = binarizer, rows
+        self.config = replace(config or binarizer.config, as_is=False)  # there must be maps
         if self.config.precision != "float32":
             raise InputError(
                 f"maps are made in float32, not in {self.config.precision}; leave the precision out"

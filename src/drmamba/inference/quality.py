@@ -13,6 +13,7 @@ from drmamba.inference.tiling import Probability
 DOUBT = (0.2, 0.8)  # probabilities between these are uncertain
 BLANK_SHARE = 2e-5  # of ink, at most, on a blank page
 UNCERTAIN_RATIO = 0.5  # uncertain pixels for each sure one of ink, from which on a page is doubtful
+UNCERTAIN_WIDTH = 1.5  # pixels across a stroke, that must be uncertain as well: fine strokes are all edge
 DENSE_SHARE = 0.35  # of ink: more is no text
 
 FLAGS = {
@@ -23,10 +24,14 @@ FLAGS = {
     "dark_margins": "dark margins of the scan were taken away",
     "uncertain": "many pixels could as well be paper",
     "dense": "so much ink is rarely text",
+    "grained": "cleaner than paper is; the network saw the page with a little grain",
+    "bilevel": "black and white already; kept as it was",
     "rescaled": "strokes are far wider or narrower than usual; the network saw another size",
 }
 
-UNREMARKABLE = frozenset({"untrained", "rescaled"})  # said of a whole batch, or no reason to look at a page
+UNREMARKABLE = frozenset(
+    {"untrained", "rescaled", "grained", "bilevel"}
+)  # said of a whole batch, or no reason to look at a page
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,8 @@ class View:
     scale: float = 1.0
     inverted: bool = False  # light and dark exchanged
     sideways: bool = False  # turned by a quarter
+    grain: float = 0.0  # in grey levels
+    bilevel: bool = False  # not at all: the page is black and white already
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +76,11 @@ class Tally:
         self.sure += (sure := int(np.count_nonzero(probability >= high)))
         self.uncertain += above - sure
 
+    def _doubtful(self, survey: Survey) -> bool:
+        width = survey.strokes.width if survey.strokes else np.inf
+        across = width * self.uncertain / max(1, self.uncertain + self.sure)
+        return self.uncertain > UNCERTAIN_RATIO * self.sure and across > UNCERTAIN_WIDTH
+
     def judge(self, survey: Survey, view: View, *, margins: bool, trained: bool) -> Quality:
         """The record of the whole page."""
         ink, uncertain = self.ink / self.pixels, self.uncertain / self.pixels
@@ -79,8 +91,10 @@ class Tally:
             "inverted": view.inverted,
             "sideways": view.sideways,
             "dark_margins": margins,
-            "uncertain": not blank and self.uncertain > UNCERTAIN_RATIO * self.sure,
+            "uncertain": not blank and self._doubtful(survey),
             "dense": ink > DENSE_SHARE,
+            "grained": view.grain > 0,
+            "bilevel": view.bilevel,
             "rescaled": view.scale != 1,
         }
         return Quality(

@@ -12,7 +12,7 @@ from PIL import Image
 from scipy import ndimage
 
 from drmamba.images import RGB, Rows
-from drmamba.inference import direction, strokes
+from drmamba.inference import direction, grain, strokes
 from drmamba.inference.strokes import Grey, Strokes
 
 SIDE = 1024  # the overview's longer side, at most
@@ -42,6 +42,8 @@ class Survey:
     paper: float  # grey of the background, 0 ... 255, after turning round
     lean: float = math.inf  # how level lines run, see `direction.lean`
     tiles: tuple[RGB, ...] = ()  # of the places where most is written, as they are
+    grain: float = 0.0  # with which the network is to see the page, see `grain`
+    bilevel: bool = False  # nothing but black and white
 
     @property
     def inverted(self) -> bool:
@@ -54,12 +56,14 @@ def survey(rows: Rows) -> Survey:
     reduced = max(1, -(-max(rows.height, rows.width) // SIDE))
     step = -(-TILE // reduced) * reduced
     wanted = min(TILES, 1 + rows.height * rows.width // 250_000)
-    overview = []
+    overview, blacks, whites = [], 0, 0
     best: list[tuple[float, int, int, RGB]] = []
     for top in range(0, rows.height, step):
         band = rows.rows(top, min(top + step, rows.height))
         grey = Image.fromarray(band).convert("L")
         overview.append(np.asarray(grey.reduce(reduced)))
+        levels = grey.histogram()
+        blacks, whites = blacks + levels[0], whites + levels[255]
         values = np.asarray(grey)
         for left in range(0, rows.width, TILE):
             place = slice(0, TILE), slice(left, left + TILE)
@@ -68,13 +72,21 @@ def survey(rows: Rows) -> Survey:
                 heapq.heappop(best)
     small = np.concatenate(overview)
     tiles = tuple(tile for *_, tile in sorted(best, key=lambda item: item[:3], reverse=True))
-    found = strokes.measure([np.asarray(Image.fromarray(tile).convert("L")) for tile in tiles])
+    busiest = [np.asarray(Image.fromarray(tile).convert("L")) for tile in tiles]
+    found = strokes.measure(busiest)
     if found is not None and found.inverted:
-        small = 255 - small
+        small, busiest = 255 - small, [255 - tile for tile in busiest]
     width = found.width if found is not None else 0.0
     paper = float(np.percentile(small, 80))
     return Survey(
-        found, dark_margins(small, width / reduced), reduced, paper, direction.lean(small), tiles[:ASKED]
+        strokes=found,
+        margins=dark_margins(small, width / reduced),
+        reduced=reduced,
+        paper=paper,
+        lean=direction.lean(small),
+        tiles=tiles[:ASKED],
+        grain=grain.fitting_grain(*grain.paper_noise(busiest)),
+        bilevel=blacks > 0 and whites > 0 and blacks + whites == rows.height * rows.width,
     )
 
 

@@ -1,0 +1,129 @@
+"""Pages cleaner than paper get grain, black-and-white ones stay as they are, scans are left alone."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image, ImageDraw, ImageFont
+from stand_in import binarizer, save, text_page
+
+from drmamba import Binarizer
+from drmamba.cli.binarize import command
+from drmamba.config import PROTOCOLS, InferenceConfig
+from drmamba.images import ArrayRows
+from drmamba.inference.explain import Exploration
+from drmamba.inference.grain import CLEAN, FLAT, GRAIN, TONE, fitting_grain, grained, paper_noise
+from drmamba.inference.survey import survey
+
+
+def print_(ink=0, paper=255, *, soft=True):
+    """Bold print as a program draws it; `soft`: with grey edges."""
+    page = Image.new("L", (640, 400), paper)
+    draw = ImageDraw.Draw(page)
+    font = ImageFont.load_default(48)
+    for line, text in enumerate(("Recording a Sequence", "FORWARD, REWIND,", "LOCATE and ERASE")):
+        draw.text((20, 30 + 110 * line), text, ink, font, stroke_width=2)
+    grey = np.asarray(page)
+    return grey if soft else np.where(grey < 128, 0, 255).astype(np.uint8)
+
+
+def test_noise_of_the_paper_is_measured_between_the_strokes():
+    for noise in (1.0, 3.0, 6.0):
+        found, contrast = paper_noise([text_page(256, 256, noise=noise)])
+        assert found == pytest.approx(noise, rel=0.2)
+        assert contrast == pytest.approx(190, rel=0.1)
+    assert paper_noise([print_()[:256, :256]])[0] == 0
+    assert paper_noise([]) == (0, 0)
+
+
+def test_scans_get_no_grain_and_clean_pages_do():
+    assert fitting_grain(CLEAN * 200, 200) == 0
+    assert fitting_grain(CLEAN * 200 - 0.1, 200) == pytest.approx(GRAIN * TONE * 200)
+    assert fitting_grain(0, 0) == 0
+    assert survey(ArrayRows(text_page(300, 400, noise=6.0))).grain == 0
+    drawn = text_page(300, 400, ink=0, paper=255, noise=0)
+    clean, turned_round = survey(ArrayRows(drawn)), survey(ArrayRows(255 - drawn))
+    assert clean.grain == turned_round.grain > 0
+    assert turned_round.inverted
+
+
+def test_grain_is_the_same_each_time_and_leaves_blank_windows_alone():
+    seen = []
+
+    def predict(windows):
+        for window in windows:
+            seen.append(window)
+            yield np.zeros(window.shape[:2], np.float32)
+
+    rng = np.random.default_rng(0)
+    window = np.dstack([rng.choice([0, 255], (700, 600)).astype(np.uint8)] * 3)
+    blank = np.full((64, 64, 3), 255, np.uint8)
+    blank[0, 0] -= FLAT - 1
+    list(grained(predict, 4.0)(iter([window, window, blank])))
+    assert np.array_equal(seen[0], seen[1])
+    assert seen[2] is blank
+    white = seen[0][window > 0].astype(float)
+    assert white.mean() == pytest.approx(30 + 255 * TONE, abs=1)
+    assert white.std() == pytest.approx(4, rel=0.1)
+    assert seen[0].dtype == np.uint8
+
+
+def test_bold_print_survives_with_the_model_that_ships():
+    page = print_()
+    truth = page < 128
+    model = Binarizer.from_pretrained()
+    with model:
+        plain = model(page, grain=False, scale=1.0).binary
+        kept = model(page, scale=1.0)
+    assert "grained" in kept.quality.flags
+    assert (kept.binary & truth).sum() > 0.95 * truth.sum()
+    assert (kept.binary & ~truth).sum() < 0.15 * truth.sum()
+    assert (plain & truth).sum() < 0.8 * truth.sum()  # or all this could go
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+def test_black_and_white_pages_stay_as_they_are(inverted):
+    page = text_page(300, 400, ink=0, paper=255, noise=0)
+    assert set(np.unique(page)) == {0, 255}
+    with binarizer() as dark:
+        found = dark(255 - page if inverted else page)
+        assert np.array_equal(found.binary, page < 128)
+        assert found.quality.flags == (("inverted", "bilevel") if inverted else ("bilevel",))
+        assert "bilevel" not in dark(page, as_is=False).quality.flags
+        one_grey = page.copy()
+        one_grey[0, 0] = 254
+        assert "bilevel" not in dark(one_grey).quality.flags
+        white = np.full((64, 64), 255, np.uint8)
+        assert dark(white).quality.flags == ("blank",)
+
+
+def test_what_was_made_is_not_changed_when_made_again():
+    with binarizer() as dark:
+        once = dark(text_page(300, 400))
+        again = dark((~once.binary * 255).astype(np.uint8))
+    assert np.array_equal(once.binary, again.binary)
+
+
+def test_black_and_white_pages_can_be_explained():
+    with Binarizer.from_pretrained() as model:
+        found = Exploration(model, ArrayRows(print_(soft=False)), InferenceConfig(scale=1.0)).explained()
+    assert found.explanation is not None
+    assert "grained" in found.quality.flags
+    assert found.binary.any()
+
+
+def test_the_papers_protocol_has_neither():
+    assert not PROTOCOLS["paper"].grain
+    assert not PROTOCOLS["paper"].as_is
+
+
+def test_the_command_counts_such_pages_as_unremarkable(tmp_path):
+    save(tmp_path / "in" / "a.png", print_(soft=False))
+    paths = [str(tmp_path / "in"), "-o", str(tmp_path / "out")]
+    done = CliRunner().invoke(command, paths)
+    assert done.exit_code == 0, done.output
+    assert "0 flagged" in done.output
+    with Image.open(tmp_path / "out" / "a.png") as made:
+        assert np.array_equal(np.asarray(made), print_(soft=False) > 128)
+    done = CliRunner().invoke(command, [*paths, "--no-as-is", "--no-grain", "--overwrite"])
+    assert done.exit_code == 0, done.output
+    assert "1 done" in done.output
