@@ -11,7 +11,7 @@ from drmamba.cli.binarize import command
 from drmamba.config import PROTOCOLS, InferenceConfig
 from drmamba.images import ArrayRows
 from drmamba.inference.explain import Exploration
-from drmamba.inference.grain import CLEAN, FLAT, GRAIN, TONE, fitting_grain, grained, paper_noise
+from drmamba.inference.grain import CLEAN, DARK, FLAT, GRAIN, SPOTLESS, TONE, Tones, grained
 from drmamba.inference.survey import survey
 
 
@@ -28,21 +28,24 @@ def print_(ink=0, paper=255, *, soft=True):
 
 def test_noise_of_the_paper_is_measured_between_the_strokes():
     for noise in (1.0, 3.0, 6.0):
-        found, contrast = paper_noise([text_page(256, 256, noise=noise)])
-        assert found == pytest.approx(noise, rel=0.2)
-        assert contrast == pytest.approx(190, rel=0.1)
-    assert paper_noise([print_()[:256, :256]])[0] == 0
-    assert paper_noise([]) == (0, 0)
+        tones = Tones.of([text_page(256, 256, noise=noise)])
+        assert tones.noise == pytest.approx(noise, rel=0.2)
+        assert tones.contrast == pytest.approx(190, rel=0.1)
+    assert Tones.of([print_()[:256, :256]]) == Tones(ink=0, paper=255, noise=0)
+    assert Tones.of([]) == Tones()
 
 
 def test_scans_get_no_grain_and_clean_pages_do():
-    assert fitting_grain(CLEAN * 200, 200) == 0
-    assert fitting_grain(CLEAN * 200 - 0.1, 200) == pytest.approx(GRAIN * TONE * 200)
-    assert fitting_grain(0, 0) == 0
-    assert survey(ArrayRows(text_page(300, 400, noise=6.0))).grain == 0
+    assert Tones(20, 220, CLEAN * 200).grain == 0
+    assert Tones(20, 220, CLEAN * 200 - 0.1).grain == pytest.approx(GRAIN * TONE * 200)
+    assert Tones(20, 220, SPOTLESS * 200).solid == 0
+    assert Tones(20, 220, SPOTLESS * 200 - 0.1).solid == pytest.approx(20 + DARK * 200)
+    assert Tones().grain == Tones().solid == 0
+    assert survey(ArrayRows(text_page(300, 400, noise=6.0))).tones.grain == 0
     drawn = text_page(300, 400, ink=0, paper=255, noise=0)
     clean, turned_round = survey(ArrayRows(drawn)), survey(ArrayRows(255 - drawn))
-    assert clean.grain == turned_round.grain > 0
+    assert clean.tones == turned_round.tones
+    assert clean.tones.grain > 0
     assert turned_round.inverted
 
 
@@ -65,6 +68,28 @@ def test_grain_is_the_same_each_time_and_leaves_blank_windows_alone():
     assert white.mean() == pytest.approx(30 + 255 * TONE, abs=1)
     assert white.std() == pytest.approx(4, rel=0.1)
     assert seen[0].dtype == np.uint8
+
+
+def test_headlines_rules_and_bullets_of_a_spotless_page_are_kept():
+    page = print_().copy()
+    page[100:130, 500:530] = 0  # a bullet
+    page[20:390, 10:12] = 0  # a rule
+    with Binarizer.from_pretrained() as model:
+        found = model(page, scale=1.0)
+        dim = model(np.maximum(page, 30) - np.uint8(20), scale=1.0)
+        assert not model(page, scale=1.0, grain=False).binary[105:125, 505:525].all()
+    for binary in (found.binary, dim.binary):
+        assert binary[100:130, 500:530].all()
+        assert binary[20:390, 10:12].all()
+
+
+def test_maps_of_such_a_page_are_the_networks():
+    page = print_()
+    with Binarizer.from_pretrained() as model:
+        exploration = Exploration(model, ArrayRows(page), InferenceConfig(scale=1.0))
+        maps, made = exploration.explanation(), model(page, scale=1.0)
+    assert np.array_equal(exploration.page.binary, made.binary)
+    assert maps.beta[page < 128].std() > 0  # all the same where ink was put in
 
 
 def test_bold_print_survives_with_the_model_that_ships():

@@ -233,11 +233,11 @@ class Binarizer:
         if config.as_is and looked.bilevel:
             return View(inverted=inverted, bilevel=True)
         scale = fitting_scale(looked.strokes, rows) if config.scale == "auto" else config.scale
-        grain = looked.grain if config.grain else 0.0
+        grain, solid = (looked.tones.grain, looked.tones.solid) if config.grain else (0.0, 0.0)
         tiles = [~tile for tile in looked.tiles] if inverted else looked.tiles
         predict = grained(self._predict(config), grain) if grain else self._predict(config)
         sideways = config.turn and lies_sideways(looked.lean, tiles, scale, predict)
-        return View(scale, inverted, sideways, grain)
+        return View(scale, inverted, sideways, grain, solid)
 
     def bands(
         self, rows: Rows, config: InferenceConfig, view: View, predict: Predict | None = None
@@ -245,7 +245,7 @@ class Binarizer:
         """The page's probability, or what `predict` gives in its place, at the page's own size."""
         predict = predict or (each(_black) if view.bilevel else self._predict(config))
         if view.grain:
-            predict = grained(predict, view.grain)
+            predict = grained(predict, view.grain, view.solid)
         if view.sideways:
             predict = turned(predict)
         source: Rows = InvertedRows(rows) if view.inverted else rows

@@ -135,7 +135,8 @@ class Exploration:
         largest = max(float(seen.means[channel].max()) for seen in self._seen) or 1.0
         page = np.empty((self.rows.height, self.rows.width), np.float32)
         predict: Predict = lambda _: (_enlarged(s, channel) / np.float32(largest) for s in self._seen)  # noqa: E731
-        for band in self.binarizer.bands(self.rows, self.config, self.view, predict):
+        view = replace(self.view, grain=0.0)  # the network has seen it: these are its maps
+        for band in self.binarizer.bands(self.rows, self.config, view, predict):
             page[band.top : band.top + len(band.probability)] = band.probability
         return page * np.float32(largest)
 

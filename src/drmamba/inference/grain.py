@@ -2,12 +2,15 @@
 
 The network has learned from scans of paper: there is grain everywhere, ink is not quite black, paper not quite
 white. Of a page without all that, drawn by a program or stretched by a scanner, it loses most of the bold print. Such
-a page is shown to it as a scan would look; its own pixels stay what they are.
+a page is shown to it as a scan would look; its own pixels stay what they are. And where paper has no noise at all,
+whatever is as dark as ink is ink: headlines, rules and bullets, which the network has learned to pass over.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -19,7 +22,9 @@ from drmamba.inference.strokes import Grey
 from drmamba.inference.tiling import Predict, Probability
 
 CLEAN = 0.015  # of the contrast: the paper of a scan has more noise than this
+SPOTLESS = 0.004  # of the contrast: so little is no paper
 GRAIN = 0.024  # of the contrast: what a clean page is given
+DARK = 0.2  # of the contrast: what is no lighter than ink by more than this is ink on a spotless page
 BLACK, TONE = 30.0, 2 / 3  # what black becomes, and how much of the contrast is left
 SOFT = 0.8  # pixels: grains are no wider
 NEAR = 5  # pixels across which noise is measured
@@ -27,31 +32,58 @@ SIDE = 512  # of the pattern, which repeats
 FLAT = 8  # grey levels: a window with less is blank, and stays so
 
 
-def paper_noise(tiles: Sequence[Grey]) -> tuple[float, float]:
-    """The noise of the paper between the strokes (a standard deviation) and the contrast, in grey levels."""
-    found = [_noise(tile.astype(np.float32)) for tile in tiles if tile.size]
-    noise, contrast = np.median(found, axis=0) if found else (0.0, 0.0)
-    return float(noise), float(contrast)
+@dataclass(frozen=True)
+class Tones:
+    """The grey levels of a page, dark on light."""
+
+    ink: float = 0.0
+    paper: float = 0.0
+    noise: float = 0.0  # of the paper between the strokes, a standard deviation
+
+    @classmethod
+    def of(cls, tiles: Sequence[Grey]) -> Tones:
+        """Measured on tiles that are written on."""
+        found = [_tones(tile.astype(np.float32)) for tile in tiles if tile.size]
+        return cls(*(float(value) for value in np.median(found, axis=0))) if found else cls()
+
+    @property
+    def contrast(self) -> float:
+        """Between paper and ink."""
+        return self.paper - self.ink
+
+    @property
+    def grain(self) -> float:
+        """The grain with which the network is to see the page, in grey levels; 0 for a page that has its own."""
+        return GRAIN * TONE * self.contrast if self.noise < CLEAN * self.contrast else 0.0
+
+    @property
+    def solid(self) -> float:
+        """The grey below which all is ink; 0 where the network alone can say."""
+        return self.ink + DARK * self.contrast if self.noise < SPOTLESS * self.contrast else 0.0
 
 
-def _noise(tile: NDArray[np.float32]) -> tuple[float, float]:
+def _tones(tile: NDArray[np.float32]) -> tuple[float, float, float]:
     dark, light = np.percentile(tile, [5, 95])
     mean = ndimage.uniform_filter(tile, NEAR)
     spread = np.sqrt(np.maximum(ndimage.uniform_filter(tile * tile, NEAR) - mean * mean, 0))
-    # The quieter half of the paper: nearer to strokes their edges count.
-    return float(np.percentile(spread[mean >= (dark + light) / 2], 25)), float(light - dark)
+    # The quietest quarter of the paper: nearer to strokes their edges count.
+    return dark, light, float(np.percentile(spread[mean >= (dark + light) / 2], 25))
 
 
-def fitting_grain(noise: float, contrast: float) -> float:
-    """The grain with which the network is to see a page, in grey levels; 0 for a page that has its own."""
-    return GRAIN * TONE * contrast if noise < CLEAN * contrast else 0.0
-
-
-def grained(predict: Predict, grain: float) -> Predict:
-    """A prediction that sees its windows greyer and with grain; the same windows always with the same."""
+def grained(predict: Predict, grain: float, solid: float = 0.0) -> Predict:
+    """A prediction that sees its windows greyer and with grain; what is darker than `solid` is ink in any case."""
 
     def stream(windows: Iterator[RGB]) -> Iterator[Probability]:
-        return predict(_grained(window, grain) for window in windows)
+        under_way: deque[RGB] = deque()
+
+        def seen() -> Iterator[RGB]:
+            for window in windows:
+                under_way.append(window)
+                yield _grained(window, grain)
+
+        for found in predict(seen()):
+            dark = under_way.popleft().mean(2) < solid
+            yield np.where(dark, np.float32(1), found)
 
     return stream
 

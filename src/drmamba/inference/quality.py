@@ -42,6 +42,7 @@ class View:
     inverted: bool = False  # light and dark exchanged
     sideways: bool = False  # turned by a quarter
     grain: float = 0.0  # in grey levels
+    solid: float = 0.0  # grey level below which all is ink
     bilevel: bool = False  # not at all: the page is black and white already
 
 

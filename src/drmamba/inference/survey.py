@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,8 @@ from PIL import Image
 from scipy import ndimage
 
 from drmamba.images import RGB, Rows
-from drmamba.inference import direction, grain, strokes
+from drmamba.inference import direction, strokes
+from drmamba.inference.grain import Tones
 from drmamba.inference.strokes import Grey, Strokes
 
 SIDE = 1024  # the overview's longer side, at most
@@ -42,7 +43,7 @@ class Survey:
     paper: float  # grey of the background, 0 ... 255, after turning round
     lean: float = math.inf  # how level lines run, see `direction.lean`
     tiles: tuple[RGB, ...] = ()  # of the places where most is written, as they are
-    grain: float = 0.0  # with which the network is to see the page, see `grain`
+    tones: Tones = field(default_factory=Tones)
     bilevel: bool = False  # nothing but black and white
 
     @property
@@ -85,7 +86,7 @@ def survey(rows: Rows) -> Survey:
         paper=paper,
         lean=direction.lean(small),
         tiles=tiles[:ASKED],
-        grain=grain.fitting_grain(*grain.paper_noise(busiest)),
+        tones=Tones.of(busiest),
         bilevel=blacks > 0 and whites > 0 and blacks + whites == rows.height * rows.width,
     )
 
