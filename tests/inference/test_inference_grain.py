@@ -26,13 +26,19 @@ def print_(ink=0, paper=255, *, soft=True):
     return grey if soft else np.where(grey < 128, 0, 255).astype(np.uint8)
 
 
+def counted(page):
+    return np.bincount(page.ravel(), minlength=256)
+
+
 def test_noise_of_the_paper_is_measured_between_the_strokes():
     for noise in (1.0, 3.0, 6.0):
-        tones = Tones.of([text_page(256, 256, noise=noise)])
+        page = text_page(256, 256, noise=noise)
+        tones = Tones.of([page], counted(page))
         assert tones.noise == pytest.approx(noise, rel=0.2)
         assert tones.contrast == pytest.approx(190, rel=0.1)
-    assert Tones.of([print_()[:256, :256]]) == Tones(ink=0, paper=255, noise=0)
-    assert Tones.of([]) == Tones()
+    drawn = print_(soft=False)[:256, :256]
+    assert Tones.of([drawn], counted(drawn)) == Tones(ink=0, paper=255, noise=0, between=0)
+    assert Tones.of([], counted(drawn)) == Tones()
 
 
 def test_scans_get_no_grain_and_clean_pages_do():
@@ -81,6 +87,15 @@ def test_headlines_rules_and_bullets_of_a_spotless_page_are_kept():
     for binary in (found.binary, dim.binary):
         assert binary[100:130, 500:530].all()
         assert binary[20:390, 10:12].all()
+
+
+def test_a_scrap_on_a_white_ground_is_not_a_spotless_page():
+    scan = text_page(500, 700, paper=170, noise=6.0)
+    scan[:, :300] = scan[:90] = 255
+    tones = survey(ArrayRows(scan)).tones
+    assert tones.between > 1
+    assert tones.solid == 0
+    assert survey(ArrayRows(print_())).tones.solid > 0
 
 
 def test_maps_of_such_a_page_are_the_networks():

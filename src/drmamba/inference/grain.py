@@ -2,8 +2,9 @@
 
 The network has learned from scans of paper: there is grain everywhere, ink is not quite black, paper not quite
 white. Of a page without all that, drawn by a program or stretched by a scanner, it loses most of the bold print. Such
-a page is shown to it as a scan would look; its own pixels stay what they are. And where paper has no noise at all,
-whatever is as dark as ink is ink: headlines, rules and bullets, which the network has learned to pass over.
+a page is shown to it as a scan would look; its own pixels stay what they are. And where paper has no noise at all and
+nothing lies between paper and ink, whatever is as dark as ink is ink: headlines, rules and bullets, which the network
+has learned to pass over. (Scraps on a white ground have paper without noise around them, and much in between.)
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ CLEAN = 0.015  # of the contrast: the paper of a scan has more noise than this
 SPOTLESS = 0.004  # of the contrast: so little is no paper
 GRAIN = 0.024  # of the contrast: what a clean page is given
 DARK = 0.2  # of the contrast: what is no lighter than ink by more than this is ink on a spotless page
+BETWEEN = 0.25, 0.85  # of the contrast, from ink to paper: greys that a spotless page has at edges only, and
+EDGES = 1.0  # for each pixel that is darker no more of them than this
 BLACK, TONE = 30.0, 2 / 3  # what black becomes, and how much of the contrast is left
 SOFT = 0.8  # pixels: grains are no wider
 NEAR = 5  # pixels across which noise is measured
@@ -39,12 +42,19 @@ class Tones:
     ink: float = 0.0
     paper: float = 0.0
     noise: float = 0.0  # of the paper between the strokes, a standard deviation
+    between: float = 0.0  # pixels neither dark nor light for each dark one, on the whole page
 
     @classmethod
-    def of(cls, tiles: Sequence[Grey]) -> Tones:
-        """Measured on tiles that are written on."""
+    def of(cls, tiles: Sequence[Grey], levels: NDArray[np.int64]) -> Tones:
+        """Measured on tiles that are written on; `levels` counts the pixels of each grey on the whole page."""
         found = [_tones(tile.astype(np.float32)) for tile in tiles if tile.size]
-        return cls(*(float(value) for value in np.median(found, axis=0))) if found else cls()
+        if not found:
+            return cls()
+        ink, paper, noise = (float(value) for value in np.median(found, axis=0))
+        grey = np.arange(256)
+        low, high = (ink + share * (paper - ink) for share in BETWEEN)
+        between = levels[(grey > low) & (grey < high)].sum() / max(1, levels[grey <= low].sum())
+        return cls(ink, paper, noise, float(between))
 
     @property
     def contrast(self) -> float:
@@ -59,7 +69,8 @@ class Tones:
     @property
     def solid(self) -> float:
         """The grey below which all is ink; 0 where the network alone can say."""
-        return self.ink + DARK * self.contrast if self.noise < SPOTLESS * self.contrast else 0.0
+        spotless = self.noise < SPOTLESS * self.contrast and self.between <= EDGES
+        return self.ink + DARK * self.contrast if spotless else 0.0
 
 
 def _tones(tile: NDArray[np.float32]) -> tuple[float, float, float]:

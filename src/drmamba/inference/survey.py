@@ -57,14 +57,13 @@ def survey(rows: Rows) -> Survey:
     reduced = max(1, -(-max(rows.height, rows.width) // SIDE))
     step = -(-TILE // reduced) * reduced
     wanted = min(TILES, 1 + rows.height * rows.width // 250_000)
-    overview, blacks, whites = [], 0, 0
+    overview, levels = [], np.zeros(256, np.int64)
     best: list[tuple[float, int, int, RGB]] = []
     for top in range(0, rows.height, step):
         band = rows.rows(top, min(top + step, rows.height))
         grey = Image.fromarray(band).convert("L")
         overview.append(np.asarray(grey.reduce(reduced)))
-        levels = grey.histogram()
-        blacks, whites = blacks + levels[0], whites + levels[255]
+        levels += grey.histogram()
         values = np.asarray(grey)
         for left in range(0, rows.width, TILE):
             place = slice(0, TILE), slice(left, left + TILE)
@@ -76,7 +75,7 @@ def survey(rows: Rows) -> Survey:
     busiest = [np.asarray(Image.fromarray(tile).convert("L")) for tile in tiles]
     found = strokes.measure(busiest)
     if found is not None and found.inverted:
-        small, busiest = 255 - small, [255 - tile for tile in busiest]
+        small, busiest, levels = 255 - small, [255 - tile for tile in busiest], levels[::-1]
     width = found.width if found is not None else 0.0
     paper = float(np.percentile(small, 80))
     return Survey(
@@ -86,8 +85,8 @@ def survey(rows: Rows) -> Survey:
         paper=paper,
         lean=direction.lean(small),
         tiles=tiles[:ASKED],
-        tones=Tones.of(busiest),
-        bilevel=blacks > 0 and whites > 0 and blacks + whites == rows.height * rows.width,
+        tones=Tones.of(busiest, levels),
+        bilevel=bool(levels[0] and levels[255] and not levels[1:255].any()),
     )
 
 
