@@ -158,9 +158,10 @@ def table(done: dict[str, Scores], preset: str, folds: int, chosen_on: Sequence[
     minutes = [float(scores["minutes"]) for scores in done.values()]
     number_of = f"{folds}" if len(done) == folds else f"{len(done)} of {folds}"
     notes = [
-        f"Preset `{preset}`, {number_of} folds, {sum(minutes) / len(minutes):.1f} minutes of training each; "
+        f"Preset `{preset}`, {number_of} folds, {sum(minutes) / len(minutes):.1f} minutes of training each on average; "
         "official metrics, windows of 512 with stride 256.",
-        "Everyday protocol: the same model as `drmamba binarize` runs it, with larger strides and the automatic scale.",
+        "Everyday protocol: the same model as `drmamba binarize` runs it, with larger strides; pages are seen at a "
+        "fitting size, level, and with grain if they have none.",
         f"The paper's columns: {LABEL} (a 33.5 M network, 150 epochs on a GPU).",
         *([f"{CHOSEN} The recipe was chosen on these years."] if set(chosen_on) & set(done) else []),
         *incomplete((year, len(scores["pages"])) for year, scores in done.items()),
