@@ -201,7 +201,7 @@ class Exploration:
 
 def _image(window: RGB, network: nn.Module) -> Tensor:
     device = next(network.parameters()).device
-    batch = torch.from_numpy(np.ascontiguousarray(window)[None]).to(device)
+    batch = torch.from_numpy(np.array(window)[None]).to(device)
     return batch.permute(0, 3, 1, 2).float() / 255
 
 
