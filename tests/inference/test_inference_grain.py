@@ -66,6 +66,7 @@ def test_grain_is_the_same_each_time_and_leaves_blank_windows_alone():
     rng = np.random.default_rng(0)
     window = np.dstack([rng.choice([0, 255], (700, 600)).astype(np.uint8)] * 3)
     blank = np.full((64, 64, 3), 255, np.uint8)
+    blank[:, :, 2] = 180  # coloured paper
     blank[0, 0] -= FLAT - 1
     list(grained(predict, 4.0)(iter([window, window, blank])))
     assert np.array_equal(seen[0], seen[1])
@@ -105,6 +106,18 @@ def test_maps_of_such_a_page_are_the_networks():
         maps, made = exploration.explanation(), model(page, scale=1.0)
     assert np.array_equal(exploration.page.binary, made.binary)
     assert maps.beta[page < 128].std() > 0  # all the same where ink was put in
+
+
+@pytest.mark.parametrize("keep", [0, 10**9])
+def test_knobs_turn_on_such_a_page(keep):
+    page = print_()
+    with Binarizer.from_pretrained() as model:
+        exploration = Exploration(model, ArrayRows(page), InferenceConfig(scale=1.0), keep=keep)
+        for settings in ({"threshold": 0.3}, {"suppress": 0.5}):
+            turned = exploration.turn(**settings)
+        want = model(page, scale=1.0, threshold=0.3, suppress=0.5)
+    assert turned.quality.flags == want.quality.flags
+    assert (turned.binary != want.binary).mean() < 1e-4
 
 
 def test_bold_print_survives_with_the_model_that_ships():

@@ -9,16 +9,18 @@ has learned to pass over. (Scraps on a white ground have paper without noise aro
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import tee
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from drmamba.config import InferenceConfig
 from drmamba.images import RGB
+from drmamba.inference.lanes import contrast
 from drmamba.inference.strokes import Grey
 from drmamba.inference.tiling import Predict, Probability
 
@@ -32,7 +34,7 @@ BLACK, TONE = 30.0, 2 / 3  # what black becomes, and how much of the contrast is
 SOFT = 0.8  # pixels: grains are no wider
 NEAR = 5  # pixels across which noise is measured
 SIDE = 512  # of the pattern, which repeats
-FLAT = 8  # grey levels: a window with less is blank, and stays so
+FLAT = InferenceConfig().min_contrast  # a window with less is blank, and stays so
 
 
 @dataclass(frozen=True)
@@ -85,22 +87,15 @@ def grained(predict: Predict, grain: float, solid: float = 0.0) -> Predict:
     """A prediction that sees its windows greyer and with grain; what is darker than `solid` is ink in any case."""
 
     def stream(windows: Iterator[RGB]) -> Iterator[Probability]:
-        under_way: deque[RGB] = deque()
-
-        def seen() -> Iterator[RGB]:
-            for window in windows:
-                under_way.append(window)
-                yield _grained(window, grain)
-
-        for found in predict(seen()):
-            dark = under_way.popleft().mean(2) < solid
-            yield np.where(dark, np.float32(1), found)
+        windows, seen = tee(windows)
+        for found, window in zip(predict(_grained(w, grain) for w in seen), windows, strict=False):
+            yield np.where(window.mean(2) < solid, np.float32(1), found) if solid else found
 
     return stream
 
 
 def _grained(window: RGB, grain: float) -> RGB:
-    if np.ptp(window) < FLAT:
+    if contrast(window) < FLAT:
         return window
     height, width = window.shape[:2]
     pattern = _pattern()[np.arange(height) % SIDE][:, np.arange(width) % SIDE, None]
