@@ -4,7 +4,7 @@
     python benchmarks/trail.py --data ROOT RUN [RUN ...]
 
 A row is a run: what it sets otherwise than the first, and its measures, each the mean of the kept-out years' means.
-Pages are seen in windows of 512 with the everyday stride. What is measured is kept in RUN/trail.json.
+Pages are seen in windows of 512 with the everyday stride. Every page's scores go to RUN/trail.json.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import argparse
 import json
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from drmamba import checkpoint
 from drmamba.data.dibco import find_pairs
@@ -36,9 +34,6 @@ Means = dict[str, dict[str, float]]  # by year, by measure
 
 def measured(folder: RunFolder, data: Path) -> Means:
     """The means of each year that the run kept out."""
-    kept = folder.root / "trail.json"
-    if kept.is_file():
-        return json.loads(kept.read_text())["means"]
     network, _ = checkpoint.load(folder.model)
     network.eval()
     means: Means = {}
@@ -49,7 +44,7 @@ def measured(folder: RunFolder, data: Path) -> Means:
         )
         means[year] = {name: scores["mean"][name] for name in MEASURES}
         pages += scores["pages"]
-    write_atomic(kept, json.dumps({"means": means, "pages": pages}, indent=1).encode())
+    write_atomic(folder.root / "trail.json", json.dumps({"means": means, "pages": pages}, indent=1).encode())
     return means
 
 
@@ -83,11 +78,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True, metavar="ROOT")
-    parser.add_argument("--threads", type=int, default=0, help="0: as many as torch takes")
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN")
     args = parser.parse_args()
-    if args.threads:
-        torch.set_num_threads(args.threads)
     folders = [RunFolder(run) for run in args.runs]
     first = flat(folders[0].config().to_dict())
     print(f"| run | set otherwise | minutes | {' | '.join(MEASURES.values())} | FM by year |")
