@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # torch is imported where a network is: the rest also serves 
     from drmamba.model.network import DRMamba
 
 FORMAT = "drmamba-1"
+# Blocks of models written before there were these settings.
+BEFORE_BALANCE = {"balanced": False, "residual": True}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,12 +79,17 @@ def parse_header(metadata: Mapping[str, str], path: Path) -> tuple[ModelConfig, 
             f"{FORMAT!r} is needed); write one with `drmamba train`"
         )
     try:
-        config = ModelConfig.from_dict(json.loads(metadata["config"]))
+        config = ModelConfig.from_dict(completed_config(json.loads(metadata["config"])))
         known = Provenance().to_dict()
         stated = json.loads(metadata.get("provenance", "{}"))
         return config, Provenance.from_dict({k: v for k, v in stated.items() if k in known})
     except (KeyError, ValueError, ConfigError) as error:
         raise CheckpointError(f"{path} has unreadable metadata: {error}") from error
+
+
+def completed_config(config: dict[str, Any]) -> dict[str, Any]:
+    """A model's settings with those that older versions did not write, at the values that they stood for."""
+    return {**config, "block": {**BEFORE_BALANCE, **config.get("block", {})}}
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:

@@ -129,10 +129,15 @@ class BlockConfig(Config):
     beta: Literal["input", "fixed"] = "input"
     decay: Literal["gap", "shared"] = "gap"  # shared: A_D = A_B
     directions: Directions = 4
+    balanced: bool = True  # the routes are of one size at the start
+    horizons: tuple[float, float] = (8.0, 256.0)  # tokens that the slow route remembers at the start
+    residual: bool = False  # the block's input is added to its output
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require("width", self.width >= 1, "1 or more")
+        in_order = 1 <= self.horizons[0] <= self.horizons[1]
+        self.require("horizons", in_order, "two numbers of tokens, 1 or more, in order")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -530,6 +535,7 @@ class TrainConfig(Config):
     accumulation: int = 4  # batches in one update
     learning_rate: float = 2e-4  # the largest
     encoder_rate: float = 1.0  # of it, for the encoder
+    decay_rate: float = 1.0  # of it, for the decay rates A_B and A_gap
     warmup: float = 0.05  # share of the run in which the rate rises
     final_rate: float = 0.01  # share of the rate that is left at the end
     weight_decay: float = 0.05  # of matrices and kernels; not of norms, biases and decay rates
@@ -554,6 +560,7 @@ class TrainConfig(Config):
         self.require("checkpoint_minutes", self.checkpoint_minutes >= 0, "0 or more")
         self.require("learning_rate", 0 < self.learning_rate <= 1, "from 0 to 1")
         self.require("encoder_rate", 0 <= self.encoder_rate <= 10, "from 0 to 10")
+        self.require("decay_rate", 0 <= self.decay_rate <= 1000, "from 0 to 1000")
         self.require("warmup", 0 <= self.warmup < 1, "from 0 to less than 1")
         self.require("final_rate", 0 <= self.final_rate <= 1, "from 0 to 1")
         self.require("clip", self.clip > 0, "more than 0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -11,8 +12,10 @@ from torch import Tensor, nn
 from drmamba.config import Backend, BlockConfig
 from drmamba.ops import dual_route_scan, linear_scan, scan_orders
 
-SLOWEST = 1e-5  # the least decay rate: A_B stays positive for any parameter value
-FIXED_BETA = 0.5  # of the ablation without an input-dependent gate: where that gate starts
+SLOWEST = 1e-5  # the smallest decay rate, so that A_B stays positive for any parameter value
+UNBALANCED_BETA = 0.5  # the gate of unbalanced blocks where it does not depend on the input
+TYPICAL_DELTA = math.log(2)  # softplus(0): the time scale before anything is learned
+GAP = 0.7  # A_D - A_B at the start: the detail route remembers about two tokens
 
 
 class Maps(NamedTuple):
@@ -24,7 +27,15 @@ class Maps(NamedTuple):
 
 
 class DualRouteBlock(nn.Module):
-    """Scan the decoded map along a fast and a slow route and subtract the gated background."""
+    """Scan the decoded map along a fast and a slow route and subtract the gated background.
+
+    The states of Eqs. (9) and (10) are sums whose size grows with the memory of their route, 1 / (1 - a), so that the
+    slow route would drown the fast one. A balanced block starts with beta = (1 - a_B) / (1 - a_D) for a typical delta,
+    channel by channel: then D and beta*B are of one size, and no equation changes. Where the ablations have no gate,
+    the same constants scale B.
+    """
+
+    balance: Tensor
 
     def __init__(self, width: int, config: BlockConfig, backend: Backend = "auto") -> None:
         super().__init__()
@@ -35,16 +46,35 @@ class DualRouteBlock(nn.Module):
         self.local = nn.Conv2d(d, d, 3, padding=1, groups=d)
         self.has_beta = config.routes == "dual" and config.fusion == "subtract" and config.beta == "input"
         self.gates = nn.Linear(d, (4 if self.has_beta else 3) * d)  # W_s, W_g, W_delta, W_beta side by side
-        # Horizons 1/(delta*A) at the start, where delta = softplus(0) = 0.69: background 8 to 256 tokens,
-        # detail about 2.
-        horizons = torch.exp(torch.linspace(2.1, 5.5, d))
-        self.rate_B = nn.Parameter(_softplus_inverse(1.44 / horizons))
+        # Horizons 1 / (delta * A_B), in tokens, where delta is still the typical one.
+        horizons = torch.exp(torch.linspace(*(math.log(h) for h in config.horizons), d))
+        self.rate_B = nn.Parameter(_softplus_inverse(1 / (TYPICAL_DELTA * horizons)))
         if config.routes == "dual" and config.decay == "gap":
-            self.A_gap = nn.Parameter(_softplus_inverse(torch.full((d,), 0.7)))
+            self.A_gap = nn.Parameter(_softplus_inverse(torch.full((d,), GAP)))
         if config.routes == "dual" and config.fusion == "concat":
             self.join = nn.Linear(2 * d, d)
         self.out_norm = nn.LayerNorm(d)
         self.out = nn.Linear(d, width)
+        self.register_buffer("balance", self._balance(), persistent=False)
+        if config.balanced:
+            self._start_balanced()
+
+    @torch.no_grad()
+    def _balance(self) -> Tensor:
+        """(d,): how much smaller the fast route's sums are than the slow one's, (1 - a_B) / (1 - a_D)."""
+        if not self.config.balanced:
+            return torch.full((self.config.width,), UNBALANCED_BETA if self.config.fusion == "subtract" else 1.0)
+        # From the horizons, not from learned rates: the constants are part of the architecture.
+        A_D, A_B = self.rates()
+        return torch.expm1(-TYPICAL_DELTA * A_B) / torch.expm1(-TYPICAL_DELTA * A_D)
+
+    @torch.no_grad()
+    def _start_balanced(self) -> None:
+        d = self.config.width
+        if self.has_beta:
+            self.gates.bias[3 * d :] = torch.logit(self.balance, eps=1e-4)
+        elif hasattr(self, "join"):
+            self.join.weight[:, d:] *= self.balance  # the columns that meet B
 
     def rates(self) -> tuple[Tensor, Tensor]:
         """(A_D, A_B), Eq. (7): A_D > A_B > 0 for any parameter value, unless the ablation shares them."""
@@ -76,7 +106,7 @@ class DualRouteBlock(nn.Module):
         z = F.silu(self.local(z)).permute(0, 2, 3, 1)  # Eq. (5)
         gates = self.gates(z).float().chunk(4 if self.has_beta else 3, -1)  # Eq. (6)
         s, g, delta = gates[0].sigmoid(), gates[1].sigmoid(), F.softplus(gates[2])
-        beta = (gates[3].sigmoid() if self.has_beta else torch.full_like(s, FIXED_BETA)) * suppress
+        beta = (gates[3].sigmoid() if self.has_beta else self.balance.expand_as(s)) * suppress
         return s, g, delta, beta
 
     def fuse(self, u: Tensor, maps: Maps, suppress: float | Tensor = 1.0) -> Tensor:
@@ -91,7 +121,7 @@ class DualRouteBlock(nn.Module):
     def _output(self, u: Tensor, O_DR: Tensor) -> Tensor:
         batch, _, height, width = u.shape
         out: Tensor = self.out(self.out_norm(O_DR)).view(batch, height, width, -1).permute(0, 3, 1, 2)
-        return u + out
+        return u + out if self.config.residual else out
 
     def _routes(
         self, s: Tensor, g: Tensor, delta: Tensor, beta: Tensor, orders: Tensor, maps: bool
@@ -114,7 +144,7 @@ class DualRouteBlock(nn.Module):
         if self.config.fusion == "subtract":
             return D - beta * B  # Eq. (11)
         if self.config.fusion == "add":
-            return D + B
+            return D + self.balance * B
         joined: Tensor = self.join(torch.cat([D, B], -1))
         return joined
 

@@ -8,14 +8,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from drmamba.model.norm import NormAct
+
 
 def conv_norm_act(width_in: int, width: int, kernel: int = 3, dilation: int = 1) -> nn.Sequential:
     """Convolution, batch normalization, ReLU; at inference the normalization folds into the convolution."""
     padding = dilation * (kernel // 2)
     return nn.Sequential(
         nn.Conv2d(width_in, width, kernel, padding=padding, dilation=dilation, bias=False),
-        nn.BatchNorm2d(width),
-        nn.ReLU(inplace=True),
+        NormAct(width, "relu"),
     )
 
 

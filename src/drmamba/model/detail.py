@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from drmamba.config import DetailConfig
 from drmamba.model.decoder import conv_norm_act
+from drmamba.model.norm import NormAct
 
 STRIDE = 4  # of the block's output
 
@@ -34,7 +35,7 @@ class DilatedResidual(nn.Module):
         super().__init__()
         self.first = conv_norm_act(width, width, dilation=dilation)
         self.second = nn.Sequential(
-            nn.Conv2d(width, width, 3, padding=dilation, dilation=dilation, bias=False), nn.BatchNorm2d(width)
+            nn.Conv2d(width, width, 3, padding=dilation, dilation=dilation, bias=False), NormAct(width)
         )
 
     def forward(self, x: Tensor) -> Tensor:

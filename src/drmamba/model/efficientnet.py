@@ -9,6 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from drmamba.model.norm import Activation, NormAct
+from drmamba.ops.depthwise import depthwise_conv2d
+
 # (kernel, stride, expansion, width, blocks) of the seven stages
 STAGES = (
     (3, 1, 1, 16, 1),
@@ -35,36 +38,43 @@ class SameConv2d(nn.Conv2d):
     def _same(self, x: Tensor) -> Tensor:
         k, stride = self.kernel_size[0], self.stride[0]
         if stride == 1:
-            return F.conv2d(x, self.weight, self.bias, 1, k // 2, 1, self.groups)
+            return self._convolved(x, k // 2)
         if x.shape[-1] % 2 == 0 and x.shape[-2] % 2 == 0:
-            # One more row and column in front, cut off the small output, is cheaper than padding the large input.
-            return F.conv2d(x, self.weight, self.bias, stride, (k + 1) // 2, 1, self.groups)[..., 1:, 1:]
+            # One more row and column in front, cut off the small output, is cheaper than padding the large input;
+            # copied in training, because what follows is slow on memory with gaps.
+            cut = self._convolved(x, (k + 1) // 2)[..., 1:, 1:]
+            return cut.contiguous(memory_format=torch.channels_last) if self.training else cut
         padding = [
             same_padding(size, k, stride) for size in (x.shape[-1], x.shape[-2])
         ]  # width first, as F.pad wants
         x = F.pad(x, [side for total in padding for side in (total // 2, total - total // 2)])
         return F.conv2d(x, self.weight, self.bias, stride, 0, 1, self.groups)
 
+    def _convolved(self, x: Tensor, padding: int) -> Tensor:
+        if self.groups > 1 and (self.kernel_size[0] > 3 or self.stride[0] > 1):
+            return depthwise_conv2d(x, self.weight, self.bias, self.stride[0], padding)
+        return F.conv2d(x, self.weight, self.bias, self.stride, padding, 1, self.groups)
+
 
 def same_padding(size: int, kernel: int, stride: int) -> int:
     return max((-(-size // stride) - 1) * stride + kernel - size, 0)
 
 
-def norm(width: int) -> nn.BatchNorm2d:
-    return nn.BatchNorm2d(width, eps=1e-3)
+def norm(width: int, activation: Activation = "none") -> NormAct:
+    return NormAct(width, activation, eps=1e-3)
 
 
 class DepthwiseSeparable(nn.Module):
     def __init__(self, width_in: int, width: int, kernel: int, stride: int) -> None:
         super().__init__()
         self.conv_dw = SameConv2d(width_in, width_in, kernel, stride, groups=width_in, bias=False)
-        self.bn1 = norm(width_in)
+        self.bn1 = norm(width_in, "relu6")
         self.conv_pw = nn.Conv2d(width_in, width, 1, bias=False)
         self.bn2 = norm(width)
         self.residual = stride == 1 and width_in == width
 
     def forward(self, x: Tensor) -> Tensor:
-        y = F.relu6(self.bn1(self.conv_dw(x)), inplace=True)
+        y = self.bn1(self.conv_dw(x))
         z: Tensor = self.bn2(self.conv_pw(y))
         return x + z if self.residual else z
 
@@ -74,16 +84,16 @@ class InvertedResidual(nn.Module):
         super().__init__()
         inner = width_in * expansion
         self.conv_pw = nn.Conv2d(width_in, inner, 1, bias=False)
-        self.bn1 = norm(inner)
+        self.bn1 = norm(inner, "relu6")
         self.conv_dw = SameConv2d(inner, inner, kernel, stride, groups=inner, bias=False)
-        self.bn2 = norm(inner)
+        self.bn2 = norm(inner, "relu6")
         self.conv_pwl = nn.Conv2d(inner, width, 1, bias=False)
         self.bn3 = norm(width)
         self.residual = stride == 1 and width_in == width
 
     def forward(self, x: Tensor) -> Tensor:
-        y = F.relu6(self.bn1(self.conv_pw(x)), inplace=True)
-        y = F.relu6(self.bn2(self.conv_dw(y)), inplace=True)
+        y = self.bn1(self.conv_pw(x))
+        y = self.bn2(self.conv_dw(y))
         z: Tensor = self.bn3(self.conv_pwl(y))
         return x + z if self.residual else z
 
@@ -98,7 +108,7 @@ class EfficientNetLite0(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.conv_stem = SameConv2d(3, 32, 3, 2, bias=False)
-        self.bn1 = norm(32)
+        self.bn1 = norm(32, "relu6")
         stages, width_in = [], 32
         for kernel, stride, expansion, width, count in STAGES:
             blocks: list[nn.Module] = []
@@ -117,7 +127,7 @@ class EfficientNetLite0(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out")
 
     def forward(self, x: Tensor) -> list[Tensor]:
-        x = F.relu6(self.bn1(self.conv_stem(x)), inplace=True)
+        x = self.bn1(self.conv_stem(x))
         features = []
         for i, stage in enumerate(self.blocks):
             x = stage(x)

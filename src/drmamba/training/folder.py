@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import drmamba
+from drmamba.checkpoint import completed_config
 from drmamba.config import RunConfig, replace_values
 from drmamba.errors import ImageError, TrainingError
 from drmamba.images import write_atomic
@@ -62,7 +63,8 @@ class RunFolder:
                 f"{self.root} holds no run to resume; start one with `drmamba train --data ...`"
             )
         try:
-            return replace_values(RunConfig(), json.loads(self.settings.read_text())["config"])
+            values = json.loads(self.settings.read_text())["config"]
+            return replace_values(RunConfig(), {**values, "model": completed_config(values["model"])})
         except (ValueError, KeyError, TypeError) as error:
             raise TrainingError(f"{self.settings} cannot be read: {error}") from error
 

@@ -21,6 +21,8 @@ from drmamba.training.schedule import rate_factor
 
 Batch = dict[str, Tensor]
 
+DECAY_RATES = ("block.rate_B", "block.A_gap")  # the parameters behind A_B and A_D, Eq. (7)
+
 
 @dataclass(frozen=True)
 class Report:
@@ -98,14 +100,17 @@ class Learner:
 
 
 def optimizer_for(network: DRMamba, config: RunConfig) -> torch.optim.AdamW:
-    """AdamW; norms, biases and decay rates do not decay, and the encoder has a rate of its own."""
+    """AdamW; norms, biases and decay rates do not decay; the encoder and the decay rates have rates of their own."""
     train = config.train
-    groups: dict[tuple[bool, bool], dict[str, Any]] = {}
+    groups: dict[tuple[float, float], dict[str, Any]] = {}
     for name, parameter in network.named_parameters():
-        encoder, decays = name.startswith("encoder."), parameter.ndim > 1
-        peak = train.learning_rate * (train.encoder_rate if encoder else 1.0)
-        decay = train.weight_decay if decays else 0.0
-        group = groups.setdefault((encoder, decays), {"params": [], "peak": peak, "weight_decay": decay})
+        factor = 1.0
+        if name.startswith("encoder."):
+            factor = train.encoder_rate
+        elif name in DECAY_RATES:
+            factor = train.decay_rate
+        peak, decay = train.learning_rate * factor, train.weight_decay if parameter.ndim > 1 else 0.0
+        group = groups.setdefault((peak, decay), {"params": [], "peak": peak, "weight_decay": decay})
         group["params"].append(parameter)
     return torch.optim.AdamW(list(groups.values()), lr=train.learning_rate, fused=True)
 

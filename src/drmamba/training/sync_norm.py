@@ -11,8 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor, distributed, nn
 
+from drmamba.model.norm import NormAct, activate
 
-class SharedBatchNorm2d(nn.BatchNorm2d):
+
+class SharedNormAct(NormAct):
     """A batch norm whose statistics in training are those of every process together."""
 
     def forward(self, x: Tensor) -> Tensor:
@@ -25,16 +27,10 @@ class SharedBatchNorm2d(nn.BatchNorm2d):
         total = sums[-1].detach()
         mean, square = sums[:-1].view(2, -1) / total
         variance = (square - mean * mean).clamp_min(0)
-        if self.running_mean is not None and self.running_var is not None and self.momentum is not None:
-            with torch.no_grad():
-                self.running_mean.lerp_(mean, self.momentum)
-                self.running_var.lerp_(variance * total / (total - 1).clamp_min(1), self.momentum)
-        if self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
+        self._remember(mean, variance, float(total))
         scale = self.weight * (variance + self.eps).rsqrt()
         shift = self.bias - mean * scale
-        result: Tensor = (wide * scale[:, None, None] + shift[:, None, None]).to(x.dtype)
-        return result
+        return activate((wide * scale[:, None, None] + shift[:, None, None]).to(x.dtype), self.activation)
 
 
 class _SumOfAll(torch.autograd.Function):
@@ -56,5 +52,5 @@ class _SumOfAll(torch.autograd.Function):
 def share_norms(network: nn.Module) -> None:
     """Make every batch norm of the network a shared one, in place; names, weights and statistics stay."""
     for module in network.modules():
-        if type(module) is nn.BatchNorm2d:
-            module.__class__ = SharedBatchNorm2d
+        if type(module) is NormAct:
+            module.__class__ = SharedNormAct

@@ -1,0 +1,63 @@
+"""Batch normalization together with the activation that follows it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from drmamba.ops.batch_norm import batch_norm_clamp, runs_here
+
+Activation = Literal["none", "relu", "relu6"]
+LIMITS: dict[Activation, tuple[float, float]] = {
+    "none": (float("-inf"), float("inf")),
+    "relu": (0.0, float("inf")),
+    "relu6": (0.0, 6.0),
+}
+
+
+class NormAct(nn.BatchNorm2d):
+    """A batch norm with its activation: the parameters and statistics of `nn.BatchNorm2d`, under the same names."""
+
+    def __init__(self, width: int, activation: Activation = "none", *, eps: float = 1e-5) -> None:
+        super().__init__(width, eps=eps)
+        self.activation: Activation = activation
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or not runs_here(x):
+            return activate(super().forward(x), self.activation)
+        y, mean, variance = batch_norm_clamp(x, self.weight, self.bias, self.eps, *LIMITS[self.activation])
+        self._remember(mean, variance, x.numel() / x.shape[1])
+        return y
+
+    def _remember(self, mean: Tensor, variance: Tensor, count: float) -> None:
+        """Move the running statistics towards those of a batch; `variance` is the biased one."""
+        if self.running_mean is not None and self.running_var is not None and self.momentum is not None:
+            self.running_mean.lerp_(mean.detach(), self.momentum)
+            self.running_var.lerp_(variance.detach() * (count / max(count - 1, 1)), self.momentum)
+        if self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, activation={self.activation}"
+
+
+class Activate(nn.Module):
+    """What is left of a `NormAct` whose norm was folded into the convolution before it."""
+
+    def __init__(self, activation: Activation) -> None:
+        super().__init__()
+        self.activation: Activation = activation
+
+    def forward(self, x: Tensor) -> Tensor:
+        return activate(x, self.activation)
+
+
+def activate(x: Tensor, activation: Activation) -> Tensor:
+    """The activation, in place where there is one."""
+    if activation == "relu":
+        return F.relu(x, inplace=True)
+    if activation == "relu6":
+        return F.relu6(x, inplace=True)
+    return x
