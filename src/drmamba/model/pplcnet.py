@@ -57,12 +57,12 @@ class Stem(nn.Module):
         self.stem4 = conv_norm(inner, width, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = F.pad(F.relu(self.stem1(x)), (0, 1, 0, 1))
-        branch = F.pad(F.relu(self.stem2a(x)), (0, 1, 0, 1))
-        branch = F.relu(self.stem2b(branch))
+        x = F.pad(F.relu(self.stem1(x), inplace=True), (0, 1, 0, 1))
+        branch = F.pad(F.relu(self.stem2a(x), inplace=True), (0, 1, 0, 1))
+        branch = F.relu(self.stem2b(branch), inplace=True)
         pooled = F.max_pool2d(x, 2, stride=1)
-        x = F.relu(self.stem3(torch.cat([pooled, branch], dim=1)))
-        return F.relu(self.stem4(x))
+        x = F.relu(self.stem3(torch.cat([pooled, branch], dim=1)), inplace=True)
+        return F.relu(self.stem4(x), inplace=True)
 
 
 class SqueezeExcitation(nn.Module):
