@@ -223,6 +223,14 @@ class DegradeConfig(Config):
             self.require(item.name, 0 <= getattr(self, item.name) <= 1, "a chance from 0 to 1")
 
 
+# What counts as ink: what the contests call ink, which is text only, or all that was printed, written or drawn.
+Convention = Literal["contest", "all"]
+CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
+
+World = Literal["print", "script", "pen", "papyrus"]  # kinds of synthetic pages
+WORLDS: tuple[World, ...] = get_args(World)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SyntheticConfig(Config):
     """Pages made here: how often each kind is drawn (any scale), from which fonts, and how degraded."""
@@ -241,9 +249,9 @@ class SyntheticConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        worlds = (self.print, self.script, self.pen, self.papyrus)
+        chances = [getattr(self, world) for world in WORLDS]
         self.require(
-            "print", min(worlds) >= 0 and sum(worlds) > 0, "0 or more, as the others, and one above 0"
+            "print", min(chances) >= 0 and sum(chances) > 0, "0 or more, as the others, and one above 0"
         )
         self.require("other_scripts", 0 <= self.other_scripts <= 1, "from 0 to 1")
 

@@ -8,9 +8,9 @@ import pytest
 from PIL import features
 from scipy import ndimage
 
-from drmamba.config import DegradeConfig, SyntheticConfig
+from drmamba.config import CONVENTIONS, Convention, DegradeConfig, SyntheticConfig
 from drmamba.data.papers import Papers
-from drmamba.data.synthetic import WORLDS, Synthesizer, World, fonts, furniture, pen, printing, scene
+from drmamba.data.synthetic import WORLDS, Synthesizer, World, fonts, furniture, layers, pen, printing
 from drmamba.data.synthetic.texts import SCRIPTS, words
 from drmamba.errors import ConfigError, DataError
 
@@ -45,14 +45,46 @@ def test_most_pages_carry_ink_and_not_too_much(maker: Synthesizer, world: World)
 def test_the_truth_is_the_ink(maker: Synthesizer, world: World) -> None:
     """On white paper with black ink, clean pixels darker than half are exactly the truth, hairlines apart."""
     rng = np.random.default_rng(2)
-    layers = maker._layers(rng, (160, 160), world, whole=False)
-    plain = [scene.Layer(layer.coverage, np.ones(3, np.float32)) for layer in layers]
-    coverage = np.max([layer.coverage for layer in layers], 0)
-    page = scene.inked(np.ones((160, 160, 3), np.float32), plain, rng)
-    assert page.ink[coverage >= 0.502].all()
-    only_truth = page.ink & (coverage < 0.498)
+    drawn = maker._layers(rng, (160, 160), world, whole=False)
+    plain = [layers.Layer(layer.coverage, np.ones(3, np.float32), layer.kind) for layer in drawn]
+    coverage = np.max([layer.coverage for layer in drawn if layer.kind != "tone"], 0)
+    scene = layers.inked(np.ones((160, 160, 3), np.float32), plain, rng)
+    ink = scene.everything
+    assert ink[coverage >= 0.502].all()
+    only_truth = ink & (coverage < 0.498)
     assert (coverage[only_truth] > 0.15).all()  # crests of hairlines
-    assert page.image[page.ink].mean() < 0.5 < page.image[~page.ink].mean()
+    assert scene.image[ink].mean() < 0.5 < scene.image[~ink].mean()
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_conventions_share_the_picture_and_text_is_ink_under_both(maker: Synthesizer, world: World) -> None:
+    for seed in range(4):
+        text, everything = (
+            maker.page(np.random.default_rng(seed), (160, 160), world, convention=convention)
+            for convention in CONVENTIONS
+        )
+        assert not (text.ink & ~everything.ink).any()
+        assert (text.image == everything.image).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "counted"),
+    [
+        ("text", {"contest", "all"}),
+        ("line", {"all"}),
+        ("drawing", {"all"}),
+        ("stamp", {"all"}),
+        ("band", {"all"}),
+        ("tone", set()),
+    ],
+)
+def test_each_kind_of_layer_counts_where_it_should(kind: layers.Kind, counted: set[Convention]) -> None:
+    coverage = np.zeros((20, 20), np.float32)
+    coverage[5:15, 5:15] = 1
+    layer = layers.Layer(coverage, np.full(3, 0.8, np.float32), kind)
+    scene = layers.inked(np.ones((20, 20, 3), np.float32), [layer], np.random.default_rng(0))
+    assert {c for c in CONVENTIONS if scene.ink(c).any()} == counted
+    assert scene.image[10, 10].max() < 0.5
 
 
 def test_a_leaf_has_blank_margins() -> None:
