@@ -227,7 +227,20 @@ class DegradeConfig(Config):
 Convention = Literal["contest", "all"]
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 
-World = Literal["print", "script", "pen", "papyrus"]  # kinds of synthetic pages
+# Kinds of synthetic pages; SyntheticConfig says what is on them.
+World = Literal[
+    "print",
+    "script",
+    "pen",
+    "papyrus",
+    "newspaper",
+    "title",
+    "table",
+    "drawing",
+    "woodcut",
+    "form",
+    "ledger",
+]
 WORLDS: tuple[World, ...] = get_args(World)
 
 
@@ -239,6 +252,13 @@ class SyntheticConfig(Config):
     script: float = 1.0  # fonts that look written
     pen: float = 1.2  # strokes of a pen, in no script
     papyrus: float = 0.4  # capitals on dark fibres
+    newspaper: float = 0.6  # headlines, columns of small print, rules
+    title: float = 0.4  # a huge title above tiny print
+    table: float = 0.5  # words and figures between rules
+    drawing: float = 0.4  # outlines, hatching, diagrams
+    woodcut: float = 0.4  # dense strokes and dark areas, in a frame or not
+    form: float = 0.3  # boxes and labels, filled in by hand
+    ledger: float = 0.3  # handwriting and figures between drawn rules
     other_scripts: float = 0.3  # share of text that is not Latin, where there are fonts for it
     fonts: str | None = None  # a folder of fonts; else those of the system
     degrade: DegradeConfig = field(

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drmamba.config import Convention
-from drmamba.data.fields import Field, blur, clouds, noise
+from drmamba.data.degrade.wide import clouds, noise
+from drmamba.data.fields import Field, blur
 from drmamba.data.geometry import hardened
 from drmamba.data.layering import darkened
 from drmamba.data.page import Ink, Page, Picture
@@ -41,6 +42,7 @@ class Layer:
     coverage: Field
     dark: Tone
     kind: Kind = "text"
+    texture: Field | None = None  # in [0, 1]: how much of the ink the paper took; truth does not heed it
 
 
 @dataclass(frozen=True)
@@ -67,27 +69,43 @@ def ink_tone(rng: np.random.Generator, *, soot: bool = False) -> Tone:
 def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> Scene:
     """Lay ink on a sheet; truth is where it covers half a pixel, or is the crest of a hairline.
 
-    How one layer looks does not depend on which others there are.
+    Layers of the same ink are printed at once. How an ink looks does not depend on which others there are.
     """
-    image = sheet
+    image = np.ascontiguousarray(sheet).copy()
     text, everything = (np.zeros(sheet.shape[:2], np.bool_) for _ in range(2))
     seed = int(rng.integers(2**63))
+    printed: dict[int, tuple[Field, Layer]] = {}
     for number, layer in enumerate(layers):
         if layer.kind != "tone":
             truth = hardened((layer.coverage * 255 + np.float32(0.5)).astype(np.uint8))
             everything |= truth
             if layer.kind == "text":
                 text |= truth
-        image = _printed(image, layer, np.random.default_rng((seed, number)))
+        # The number keeps layers apart that have a texture, or an ink of their own.
+        key = id(layer.dark) if layer.texture is None and layer.kind not in ("band", "tone") else -1 - number
+        before = printed.get(key)
+        printed[key] = (np.maximum(before[0], layer.coverage) if before else layer.coverage, layer)
+    for number, (coverage, layer) in enumerate(printed.values()):
+        _print(image, coverage, layer, np.random.default_rng((seed, number)))
     return Scene(image, text, everything)
 
 
-def _printed(image: Picture, layer: Layer, rng: np.random.Generator) -> Picture:
-    """The picture with one more layer, a little soft and uneven as ink lies on paper."""
-    depth = blur(layer.coverage, rng.uniform(0.3, 0.9)) if rng.random() < 0.7 else layer.coverage
-    uneven = 1 + np.float32(rng.uniform(0, 0.25)) * clouds(rng, depth.shape, 30, octaves=2)
-    uneven += np.float32(rng.uniform(0, 0.12)) * noise(rng, depth.shape, 3)
-    return darkened(image, np.clip(depth * np.minimum(uneven, 1.15), 0, 1), layer.dark)
+def _print(image: Picture, coverage: Field, layer: Layer, rng: np.random.Generator) -> None:
+    """Darken the picture where a layer covers it, a little soft and uneven as ink lies on paper."""
+    rows, columns = (np.flatnonzero(coverage.max(axis)) for axis in (1, 0))
+    if not len(rows):
+        return
+    part = slice(max(0, rows[0] - 3), rows[-1] + 4), slice(max(0, columns[0] - 3), columns[-1] + 4)
+    depth = coverage[part]
+    if rng.random() < 0.7 and layer.kind != "tone":
+        depth = blur(depth, rng.uniform(0.3, 0.9))
+    shape = depth.shape[0], depth.shape[1]
+    uneven = np.float32(rng.uniform(0, 0.25)) * clouds(rng, shape, 30, octaves=2)
+    uneven += np.float32(rng.uniform(0, 0.12)) * noise(rng, shape, 3)
+    depth = np.clip(depth * np.minimum(1 + uneven, np.float32(1.15)), 0, 1)
+    if layer.texture is not None:
+        depth *= layer.texture[part]
+    image[part] = darkened(image[part], depth, layer.dark)
 
 
 def truthful(scene: Scene, degraded: Page, convention: Convention) -> Page:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,12 +13,29 @@ from drmamba.data.degrade import degrade
 from drmamba.data.fields import Field
 from drmamba.data.page import Ink, Page, Picture
 from drmamba.data.papers import Papers, papyrus
+from drmamba.data.synthetic.drawings import drawing, woodcut
 from drmamba.data.synthetic.fonts import Fonts
+from drmamba.data.synthetic.forms import form, ledger
 from drmamba.data.synthetic.furniture import initial, round_stamp, rules
 from drmamba.data.synthetic.layers import COLOURED, Layer, Scene, ink_tone, inked, truthful
+from drmamba.data.synthetic.newspaper import newspaper, title
 from drmamba.data.synthetic.pen import hand, written
+from drmamba.data.synthetic.plate import Plate
 from drmamba.data.synthetic.printing import tilted, typeset, worn
+from drmamba.data.synthetic.shop import Shop
+from drmamba.data.synthetic.tables import table
 from drmamba.data.synthetic.texts import SCRIPTS, Script
+
+# The worlds that are composed on a plate: the print shop, a generator and the plate in, layers out.
+PAGES: dict[World, Callable[[Shop, np.random.Generator, Plate], list[Layer]]] = {
+    "newspaper": newspaper,
+    "title": title,
+    "table": table,
+    "drawing": drawing,
+    "woodcut": woodcut,
+    "form": form,
+    "ledger": ledger,
+}
 
 
 class Synthesizer:
@@ -25,6 +43,7 @@ class Synthesizer:
 
     def __init__(self, config: SyntheticConfig, papers: Papers) -> None:
         self.config, self.papers, self.fonts = config, papers, Fonts(config.fonts)
+        self.shop = Shop(self.fonts, config.other_scripts)
         chances = np.cumsum([getattr(config, world) for world in WORLDS])
         self.chances = chances / chances[-1]
 
@@ -119,6 +138,8 @@ class Synthesizer:
     def _layers(
         self, rng: np.random.Generator, shape: tuple[int, int], world: World, whole: bool
     ) -> list[Layer]:
+        if world in PAGES:
+            return PAGES[world](self.shop, rng, Plate.drawn(rng, shape, whole=whole))
         if whole:
             margin = int(rng.uniform(0.04, 0.1) * min(shape))
             block = self._text(rng, (shape[0] - 2 * margin, shape[1] - 2 * margin), world, whole=True)

@@ -50,6 +50,7 @@ TEXTS: dict[Script, str] = {
 }
 SCRIPTS: tuple[Script, ...] = tuple(TEXTS)
 SHAPED: frozenset[Script] = frozenset({"hebrew", "arabic", "devanagari"})  # need a layout engine
+RIGHT_TO_LEFT: frozenset[Script] = frozenset({"hebrew", "arabic"})
 
 
 @cache
