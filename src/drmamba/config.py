@@ -240,6 +240,16 @@ World = Literal[
     "woodcut",
     "form",
     "ledger",
+    "sparse",
+    "music",
+    "map",
+    "ornament",
+    "directions",
+    "pencil",
+    "typescript",
+    "bands",
+    "halftone",
+    "photograph",
 ]
 WORLDS: tuple[World, ...] = get_args(World)
 
@@ -259,6 +269,16 @@ class SyntheticConfig(Config):
     woodcut: float = 0.4  # dense strokes and dark areas, in a frame or not
     form: float = 0.3  # boxes and labels, filled in by hand
     ledger: float = 0.3  # handwriting and figures between drawn rules
+    sparse: float = 0.5  # a few words; the other side shows through strongly
+    music: float = 0.2  # staves, notes and words to sing
+    map: float = 0.25  # coasts, roads, hachures, names at every angle
+    ornament: float = 0.3  # frames, borders, decorated initials
+    directions: float = 0.3  # text that runs two ways
+    pencil: float = 0.4  # thin, pale and grainy strokes
+    typescript: float = 0.4  # typewritten
+    bands: float = 0.25  # white letters on black, which are left out under `contest`
+    halftone: float = 0.2  # printed photographs beside text
+    photograph: float = 0.2  # photographs in continuous tone beside text
     other_scripts: float = 0.3  # share of text that is not Latin, where there are fonts for it
     fonts: str | None = None  # a folder of fonts; else those of the system
     degrade: DegradeConfig = field(

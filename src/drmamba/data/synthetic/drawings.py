@@ -32,13 +32,14 @@ def drawing(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
             for _ in range(int(rng.integers(1, 4))):
                 foot = rng.uniform(picture.left, picture.right), rng.uniform(picture.top, picture.bottom)
                 _branch(rng, plate, foot, -math.pi / 2, 0.3 * picture.height, width * 2)
-    return plate.layers(ink_tone(rng), rng, rng.uniform(0, 0.4))
+    return plate.layers(ink_tone(rng), rng, rng.uniform(0, 0.3))
 
 
 def beside_text(shop: Shop, rng: np.random.Generator, plate: Plate, *, most: float = 0.6) -> Box:
     """Set text above or beside a picture's place with chance `most`, and a caption; the place that is left."""
     page = plate.page
-    if rng.random() >= most:
+    # Beside text, a small window would often miss the picture.
+    if rng.random() >= most * min(1.0, 0.3 + 0.7 * plate.shape[1] / page.width):
         return page
     face = shop.face(rng, shop.script(rng))
     size = int(log_uniform(rng, 9, 30))
@@ -137,4 +138,4 @@ def woodcut(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
         part[:] = lines
     if rng.random() < 0.6:
         plate.rectangle("line", picture, log_uniform(rng, 1, 8))
-    return plate.layers(ink_tone(rng, soot=rng.random() < 0.6), rng, rng.uniform(0, 0.5))
+    return plate.layers(ink_tone(rng, soot=rng.random() < 0.6), rng, rng.uniform(0, 0.4))

@@ -147,8 +147,8 @@ def settable(file: str, script: Script) -> tuple[str, ...]:
         font = loaded(file, 20)
         missing = bytes(font.getmask("\U0010fffd"))
         passage = words(script)
-        if not any(_has(font, c, missing) for c in dict.fromkeys("".join(passage[:2]))):
-            return ()  # most fonts have few scripts: two words tell
+        if not any(_has(font, word[0], missing) for word in passage[:: len(passage) // 12]):
+            return ()  # most fonts have few scripts: a dozen letters tell
         known = {c for c in set("".join(passage)) if _has(font, c, missing)}
     except OSError:
         return ()

@@ -75,21 +75,21 @@ def engraving(rng: np.random.Generator, shape: tuple[int, int], pitch: float, *,
 
     The areas are where one of several random fields is the highest; each has its own direction.
     """
-    scale = rng.uniform(0.15, 0.45) * max(min(shape), 200)
+    scale = rng.uniform(0.25, 0.6) * max(min(shape), 250)
     count = int(rng.integers(3, 6))
     fields = np.stack([clouds(rng, shape, scale, octaves=2) for _ in range(count)])
     area = fields.argmax(0)
     first = fields.max(0)
     np.put_along_axis(fields, area[None], np.float32(-9), 0)
     edge = first - fields.max(0)
-    tone = np.clip(rng.normal(dark, 0.3, count), -0.1, 1.15).astype(np.float32)
+    tone = np.clip(rng.normal(dark, 0.22, count), -0.1, 0.95).astype(np.float32)
     if rng.random() < 0.6:
         tone[int(rng.integers(count))] = 0  # bare paper
-    if rng.random() < 0.4:
+    if rng.random() < 0.25:
         tone[int(rng.integers(count))] = 1.3  # solid black
     angles = rng.uniform(0, math.pi, count) if rng.random() < 0.5 else rng.normal(0.4, 0.3, count)
     shade = clouds(rng, shape, 0.5 * scale, octaves=2)
-    bend = clouds(rng, shape, scale, octaves=1) * np.float32(rng.uniform(0.5, 3.0))
+    bend = clouds(rng, shape, scale, octaves=1) * np.float32(rng.uniform(0.5, 2.0))
     crossed = rng.random(count) < 0.3
     pitches = (pitch * rng.uniform(0.8, 1.5, count)).astype(np.float32)
     lines = _engraved(

@@ -13,18 +13,27 @@ from drmamba.data.degrade import degrade
 from drmamba.data.fields import Field
 from drmamba.data.page import Ink, Page, Picture
 from drmamba.data.papers import Papers, papyrus
+from drmamba.data.synthetic.bands import bands
+from drmamba.data.synthetic.directions import directions
 from drmamba.data.synthetic.drawings import drawing, woodcut
 from drmamba.data.synthetic.fonts import Fonts
 from drmamba.data.synthetic.forms import form, ledger
 from drmamba.data.synthetic.furniture import initial, round_stamp, rules
 from drmamba.data.synthetic.layers import COLOURED, Layer, Scene, ink_tone, inked, truthful
+from drmamba.data.synthetic.maps import chart
+from drmamba.data.synthetic.music import music
 from drmamba.data.synthetic.newspaper import newspaper, title
+from drmamba.data.synthetic.ornament import ornament
 from drmamba.data.synthetic.pen import hand, written
+from drmamba.data.synthetic.pencil import pencil
+from drmamba.data.synthetic.pictures import halftone, photograph
 from drmamba.data.synthetic.plate import Plate
 from drmamba.data.synthetic.printing import tilted, typeset, worn
 from drmamba.data.synthetic.shop import Shop
+from drmamba.data.synthetic.sparse import sparse
 from drmamba.data.synthetic.tables import table
 from drmamba.data.synthetic.texts import SCRIPTS, Script
+from drmamba.data.synthetic.typescript import typescript
 
 # The worlds that are composed on a plate: the print shop, a generator and the plate in, layers out.
 PAGES: dict[World, Callable[[Shop, np.random.Generator, Plate], list[Layer]]] = {
@@ -35,7 +44,20 @@ PAGES: dict[World, Callable[[Shop, np.random.Generator, Plate], list[Layer]]] = 
     "woodcut": woodcut,
     "form": form,
     "ledger": ledger,
+    "sparse": sparse,
+    "music": music,
+    "map": chart,
+    "ornament": ornament,
+    "directions": directions,
+    "pencil": pencil,
+    "typescript": typescript,
+    "bands": bands,
+    "halftone": halftone,
+    "photograph": photograph,
 }
+
+
+VERSOS: tuple[World, ...] = ("newspaper", "title", "table", "woodcut", "music")  # besides plain text
 
 
 class Synthesizer:
@@ -122,12 +144,20 @@ class Synthesizer:
                 bleed_through=0.2 * config.bleed_through,
                 faint=0.3 * config.faint,  # it is hard to tell from the fibres as it is
             )
+        if world == "sparse":  # what shows through is all there is to see, and ink must not look like it
+            config = replace(
+                config, bleed_through=min(1.0, 2 * config.bleed_through), faint=0.2 * config.faint
+            )
         return truthful(scene, degrade(Page(scene.image, scene.everything), rng, config, self), convention)
 
     def verso(self, rng: np.random.Generator, shape: tuple[int, int]) -> Ink:
         """The ink of a page of its own, drawn at half size: it is going to be blurred."""
         half = (shape[0] + 1) // 2, (shape[1] + 1) // 2
-        text = self._text(rng, half, WORLDS[int(rng.integers(3))], scale=0.5)
+        if rng.random() < 0.2:
+            world = VERSOS[int(rng.integers(len(VERSOS)))]
+            text = np.max([layer.coverage for layer in self._layers(rng, half, world, whole=False)], 0)
+        else:
+            text = self._text(rng, half, WORLDS[int(rng.integers(3))], scale=0.5)
         large = Image.fromarray((text * 255).astype(np.uint8)).resize((2 * half[1], 2 * half[0]))
         return np.asarray(large)[: shape[0], : shape[1]] >= 128
 

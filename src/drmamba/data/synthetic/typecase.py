@@ -77,4 +77,5 @@ def some_words(rng: np.random.Generator, face: Face, count: int) -> str:
     """So many words of the passages that the face can set, from a random one on."""
     vocabulary = settable(face.file, face.script)
     start = int(rng.integers(len(vocabulary)))
-    return " ".join(vocabulary[(start + k) % len(vocabulary)] for k in range(count))
+    between = "" if face.script == "cjk" else " "
+    return between.join(vocabulary[(start + k) % len(vocabulary)] for k in range(count))
