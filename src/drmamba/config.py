@@ -209,13 +209,17 @@ class DegradeConfig(Config):
     erased: float = 0.06
     margin: float = 0.06
     illumination: float = 0.35
+    snapshot: float = 0.08  # taken by hand: shading, cast shadows, glare
     out_of_focus: float = 0.15
     defocus: float = 0.1
     contrast: float = 0.35
     colour: float = 0.3
     grain: float = 0.25
+    microfilm: float = 0.05
+    photocopy: float = 0.05
     grey: float = 0.15
     jpeg: float = 0.2
+    clean: float = 0.03  # born digital: white paper, even ink, and no other degradation
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -283,7 +287,14 @@ class SyntheticConfig(Config):
     fonts: str | None = None  # a folder of fonts; else those of the system
     degrade: DegradeConfig = field(
         default_factory=lambda: DegradeConfig(
-            untouched=0.03, new_paper=0.0, recoloured=0.0, bleed_through=0.5
+            untouched=0.03,
+            new_paper=0.0,
+            recoloured=0.0,
+            bleed_through=0.5,
+            snapshot=0.1,
+            microfilm=0.08,
+            photocopy=0.08,
+            clean=0.06,
         )
     )
 

@@ -48,7 +48,7 @@ def test_most_pages_carry_ink_and_not_too_much(maker: Synthesizer, world: World)
     assert max(shares) < 0.6
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", [w for w in WORLDS if w not in ("halftone", "photograph")])
 def test_the_truth_is_the_ink(maker: Synthesizer, world: World) -> None:
     """On white paper with black ink, clean pixels darker than half are exactly the truth, hairlines apart."""
     rng = np.random.default_rng(2)

@@ -101,14 +101,12 @@ def test_a_photograph_is_never_ink_and_fine_screens_are_tone(maker: Synthesizer)
 
 
 def test_strokes_span_one_to_sixty_pixels(maker: Synthesizer) -> None:
-    widths = []
-    for world, seeds in (("newspaper", 10), ("title", 10)):
-        for seed in range(seeds):
-            ink = both(maker, world, (400, 400), seed)[1].ink  # type: ignore[arg-type]
-            inside = ndimage.distance_transform_edt(np.pad(ink, 1))
-            widths.append(2 * inside.max())
-    assert max(widths) > 40
-    assert min(widths) < 8
+    def broadest(seed: int) -> float:
+        ink = both(maker, "newspaper", (320, 320), seed)[1].ink
+        return float(2 * ndimage.distance_transform_edt(ink).max())
+
+    assert any(broadest(seed) > 40 for seed in range(60))
+    assert any(broadest(seed) < 8 for seed in range(60))
 
 
 @pytest.mark.parametrize("world", PAGES)

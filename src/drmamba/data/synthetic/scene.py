@@ -55,8 +55,6 @@ PAGES: dict[World, Callable[[Shop, np.random.Generator, Plate], list[Layer]]] = 
     "halftone": halftone,
     "photograph": photograph,
 }
-
-
 VERSOS: tuple[World, ...] = ("newspaper", "title", "table", "woodcut", "music")  # besides plain text
 
 
