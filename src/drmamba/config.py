@@ -215,18 +215,53 @@ class DegradeConfig(Config):
     erased: float = 0.06
     margin: float = 0.06
     illumination: float = 0.35
+    snapshot: float = 0.08  # taken by hand: shading, cast shadows, glare
     out_of_focus: float = 0.15
     defocus: float = 0.1
     contrast: float = 0.35
     colour: float = 0.3
     grain: float = 0.25
+    microfilm: float = 0.05
+    photocopy: float = 0.05
     grey: float = 0.15
     jpeg: float = 0.2
+    clean: float = 0.03  # born digital: white paper, even ink, and no other degradation
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for item in fields(self):
             self.require(item.name, 0 <= getattr(self, item.name) <= 1, "a chance from 0 to 1")
+
+
+# What counts as ink: what the contests call ink, which is text only, or all that was printed, written or drawn.
+Convention = Literal["contest", "all"]
+CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
+
+# Kinds of synthetic pages; SyntheticConfig says what is on them.
+World = Literal[
+    "print",
+    "script",
+    "pen",
+    "papyrus",
+    "newspaper",
+    "title",
+    "table",
+    "drawing",
+    "woodcut",
+    "form",
+    "ledger",
+    "sparse",
+    "music",
+    "map",
+    "ornament",
+    "directions",
+    "pencil",
+    "typescript",
+    "bands",
+    "halftone",
+    "photograph",
+]
+WORLDS: tuple[World, ...] = get_args(World)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,19 +272,43 @@ class SyntheticConfig(Config):
     script: float = 1.0  # fonts that look written
     pen: float = 1.2  # strokes of a pen, in no script
     papyrus: float = 0.4  # capitals on dark fibres
+    newspaper: float = 0.6  # headlines, columns of small print, rules
+    title: float = 0.4  # a huge title above tiny print
+    table: float = 0.5  # words and figures between rules
+    drawing: float = 0.4  # outlines, hatching, diagrams
+    woodcut: float = 0.4  # dense strokes and dark areas, in a frame or not
+    form: float = 0.3  # boxes and labels, filled in by hand
+    ledger: float = 0.3  # handwriting and figures between drawn rules
+    sparse: float = 0.5  # a few words; the other side shows through strongly
+    music: float = 0.2  # staves, notes and words to sing
+    map: float = 0.25  # coasts, roads, hachures, names at every angle
+    ornament: float = 0.3  # frames, borders, decorated initials
+    directions: float = 0.3  # text that runs two ways
+    pencil: float = 0.4  # thin, pale and grainy strokes
+    typescript: float = 0.4  # typewritten
+    bands: float = 0.25  # white letters on black, which are left out under `contest`
+    halftone: float = 0.2  # printed photographs beside text
+    photograph: float = 0.2  # photographs in continuous tone beside text
     other_scripts: float = 0.3  # share of text that is not Latin, where there are fonts for it
     fonts: str | None = None  # a folder of fonts; else those of the system
     degrade: DegradeConfig = field(
         default_factory=lambda: DegradeConfig(
-            untouched=0.03, new_paper=0.0, recoloured=0.0, bleed_through=0.5
+            untouched=0.03,
+            new_paper=0.0,
+            recoloured=0.0,
+            bleed_through=0.5,
+            snapshot=0.1,
+            microfilm=0.08,
+            photocopy=0.08,
+            clean=0.06,
         )
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        worlds = (self.print, self.script, self.pen, self.papyrus)
+        chances = [getattr(self, world) for world in WORLDS]
         self.require(
-            "print", min(worlds) >= 0 and sum(worlds) > 0, "0 or more, as the others, and one above 0"
+            "print", min(chances) >= 0 and sum(chances) > 0, "0 or more, as the others, and one above 0"
         )
         self.require("other_scripts", 0 <= self.other_scripts <= 1, "from 0 to 1")
 

@@ -8,11 +8,18 @@ import pytest
 from PIL import features
 from scipy import ndimage
 
-from drmamba.config import DegradeConfig, SyntheticConfig
+from drmamba.config import CONVENTIONS, Convention, DegradeConfig, SyntheticConfig
 from drmamba.data.papers import Papers
-from drmamba.data.synthetic import WORLDS, Synthesizer, World, fonts, furniture, pen, printing, scene
+from drmamba.data.synthetic import WORLDS, Synthesizer, World, fonts, furniture, layers, pen, printing
 from drmamba.data.synthetic.texts import SCRIPTS, words
 from drmamba.errors import ConfigError, DataError
+
+PLAIN: tuple[World, ...] = (
+    "print",
+    "script",
+    "pen",
+    "papyrus",
+)  # text all over; the others have their own tests
 
 
 @pytest.fixture(scope="module")
@@ -34,25 +41,57 @@ def test_a_page_depends_on_its_generator_alone(
     assert (page.image != other.image).any()
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", PLAIN)
 def test_most_pages_carry_ink_and_not_too_much(maker: Synthesizer, world: World) -> None:
     shares = [maker.clean(np.random.default_rng(seed), (160, 160), world).ink.mean() for seed in range(12)]
     assert np.median(shares) > 0.02
     assert max(shares) < 0.6
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", [w for w in WORLDS if w not in ("halftone", "photograph")])
 def test_the_truth_is_the_ink(maker: Synthesizer, world: World) -> None:
     """On white paper with black ink, clean pixels darker than half are exactly the truth, hairlines apart."""
     rng = np.random.default_rng(2)
-    layers = maker._layers(rng, (160, 160), world, whole=False)
-    plain = [scene.Layer(layer.coverage, np.ones(3, np.float32)) for layer in layers]
-    coverage = np.max([layer.coverage for layer in layers], 0)
-    page = scene.inked(np.ones((160, 160, 3), np.float32), plain, rng)
-    assert page.ink[coverage >= 0.502].all()
-    only_truth = page.ink & (coverage < 0.498)
+    drawn = maker._layers(rng, (160, 160), world, whole=False)
+    plain = [layers.Layer(layer.coverage, np.ones(3, np.float32), layer.kind) for layer in drawn]
+    coverage = np.max([layer.coverage for layer in drawn if layer.kind != "tone"], 0)
+    scene = layers.inked(np.ones((160, 160, 3), np.float32), plain, rng)
+    ink = scene.everything
+    assert ink[coverage >= 0.502].all()
+    only_truth = ink & (coverage < 0.498)
     assert (coverage[only_truth] > 0.15).all()  # crests of hairlines
-    assert page.image[page.ink].mean() < 0.5 < page.image[~page.ink].mean()
+    assert scene.image[ink].mean() < 0.5 < scene.image[~ink].mean()
+
+
+@pytest.mark.parametrize("world", PLAIN)
+def test_conventions_share_the_picture_and_text_is_ink_under_both(maker: Synthesizer, world: World) -> None:
+    for seed in range(4):
+        text, everything = (
+            maker.page(np.random.default_rng(seed), (160, 160), world, convention=convention)
+            for convention in CONVENTIONS
+        )
+        assert not (text.ink & ~everything.ink).any()
+        assert (text.image == everything.image).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "counted"),
+    [
+        ("text", {"contest", "all"}),
+        ("line", {"all"}),
+        ("drawing", {"all"}),
+        ("stamp", {"all"}),
+        ("band", {"all"}),
+        ("tone", set()),
+    ],
+)
+def test_each_kind_of_layer_counts_where_it_should(kind: layers.Kind, counted: set[Convention]) -> None:
+    coverage = np.zeros((20, 20), np.float32)
+    coverage[5:15, 5:15] = 1
+    layer = layers.Layer(coverage, np.full(3, 0.8, np.float32), kind)
+    scene = layers.inked(np.ones((20, 20, 3), np.float32), [layer], np.random.default_rng(0))
+    assert {c for c in CONVENTIONS if scene.ink(c).any()} == counted
+    assert scene.image[10, 10].max() < 0.5
 
 
 def test_a_leaf_has_blank_margins() -> None:
@@ -80,7 +119,7 @@ def test_latin_is_always_there_even_without_any_font(monkeypatch: pytest.MonkeyP
     maker = Synthesizer(SyntheticConfig(other_scripts=1.0), Papers())
     assert maker.fonts.pick(np.random.default_rng(0), "latin") == fonts.BUILT_IN
     assert maker.fonts.pick(np.random.default_rng(0), "greek") is None
-    for world in WORLDS:
+    for world in PLAIN:
         assert maker.clean(np.random.default_rng(1), (128, 128), world).ink.any()
 
 
@@ -162,9 +201,10 @@ def test_rules_initials_and_stamps_are_ink() -> None:
 
 
 def test_versos_are_ink_and_worlds_can_be_switched_off() -> None:
-    maker = Synthesizer(SyntheticConfig(print=0.0, script=0.0, pen=0.0, papyrus=1.0), Papers())
+    only = SyntheticConfig(**{world: float(world == "papyrus") for world in WORLDS})
+    maker = Synthesizer(only, Papers())
     assert {maker._world(np.random.default_rng(seed)) for seed in range(20)} == {"papyrus"}
     assert any(maker.verso(np.random.default_rng(seed), (101, 77)).any() for seed in range(3))
     assert maker.verso(np.random.default_rng(0), (101, 77)).shape == (101, 77)
     with pytest.raises(ConfigError, match="one above 0"):
-        SyntheticConfig(print=0.0, script=0.0, pen=0.0, papyrus=0.0)
+        SyntheticConfig(**dict.fromkeys(WORLDS, 0.0))

@@ -13,10 +13,11 @@ from typing import Protocol
 import numpy as np
 
 from drmamba.config import DegradeConfig
-from drmamba.data.degrade import camera, ink, paper
+from drmamba.data.degrade import camera, copies, ink, paper
+from drmamba.data.degrade.cleared import cleared
 from drmamba.data.page import Ink, Page, Picture
 
-__all__ = ["DEGRADATIONS", "Degradation", "Stock", "degrade"]
+__all__ = ["cleared", "DEGRADATIONS", "Degradation", "Stock", "degrade"]
 
 
 class Stock(Protocol):
@@ -51,24 +52,37 @@ DEGRADATIONS: dict[str, Degradation] = {
     "erased": _alone(paper.erased),
     "margin": _alone(paper.margin),
     "illumination": _alone(camera.illumination),
+    "snapshot": _alone(copies.snapshot),
     "out_of_focus": _alone(camera.out_of_focus),
     "defocus": _alone(camera.defocus),
     "contrast": _alone(camera.contrast),
     "colour": _alone(camera.colour),
     "grain": _alone(camera.grain),
+    "microfilm": _alone(copies.microfilm),
+    "photocopy": _alone(copies.photocopy),
     "grey": _alone(camera.grey),
     "jpeg": _alone(camera.jpeg),
+    "clean": _alone(copies.clean),
 }
+# What is left out where another happens: a hard copy of faded ink would lose it.
+EXCLUDED: dict[str, tuple[str, ...]] = {"photocopy": ("faint",)}
 
 
 def degrade(page: Page, rng: np.random.Generator, config: DegradeConfig, stock: Stock) -> Page:
-    """Apply each degradation with its chance; a share of the pages stays as it is."""
+    """Apply each degradation with its chance; a share of the pages stays as it is, and some are clean.
+
+    A clean page is born digital, so that nothing else happens to it.
+    """
     if rng.random() < config.untouched:
         return page
     lots = rng.random(len(DEGRADATIONS))
-    for (name, apply), lot in zip(DEGRADATIONS.items(), lots, strict=True):
-        if lot < getattr(config, name):
-            page = apply(page, rng, stock)
+    happen = [name for name, lot in zip(DEGRADATIONS, lots, strict=True) if lot < getattr(config, name)]
+    if "clean" in happen:
+        happen = ["clean"]
+    excluded = {other for name in happen for other in EXCLUDED.get(name, ())}
+    for name in happen:
+        if name not in excluded:
+            page = DEGRADATIONS[name](page, rng, stock)
     return page
 
 

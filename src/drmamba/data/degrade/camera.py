@@ -7,7 +7,9 @@ import io
 import numpy as np
 from PIL import Image
 
-from drmamba.data.fields import blur, clouds, noise, ramp, smoothstep, white
+from drmamba.data.degrade.passes import STEPS, grained, tinted, toned
+from drmamba.data.degrade.wide import clouds, noise, white
+from drmamba.data.fields import blur, ramp, smoothstep
 from drmamba.data.layering import covered, darkened
 from drmamba.data.page import Page, Picture
 
@@ -31,21 +33,19 @@ def illumination(page: Page, rng: np.random.Generator) -> Page:
 
 def contrast(page: Page, rng: np.random.Generator) -> Page:
     """Another exposure: gamma, then a flatter range, or a harder one that clips as a photocopy does."""
-    image = np.maximum(page.image, np.float32(1e-4)) ** np.float32(np.exp(rng.uniform(-0.5, 0.5)))
+    curve = np.linspace(0, 1, STEPS + 1) ** np.exp(rng.uniform(-0.5, 0.5))
     present = page.contrast()
     if present > 0.25 and rng.random() < 0.4:
         black, span = rng.uniform(-0.25, 0), rng.uniform(1.1, 1.3)
     else:  # ink that is faint already must not get lost
         span = max(rng.uniform(0.3, 1), min(1.0, LEAST / max(present, LEAST)))
         black = rng.uniform(0, 1 - span)
-    return Page(np.clip(image * np.float32(span) + np.float32(black), 0, 1), page.ink)
+    return Page(toned(page.image, np.clip(curve * span + black, 0, 1).astype(np.float32)), page.ink)
 
 
 def colour(page: Page, rng: np.random.Generator) -> Page:
     """A cast from lamp, lens or age, and more or less saturation."""
-    image = page.image * np.exp(rng.normal(0, 0.05, 3)).astype(np.float32)
-    grey = (image @ np.full(3, 1 / 3, np.float32))[..., None]
-    return Page(np.clip(grey + (image - grey) * np.float32(rng.uniform(0.3, 1.3)), 0, 1), page.ink)
+    return Page(tinted(page.image, np.exp(rng.normal(0, 0.05, 3)), rng.uniform(0.3, 1.3)), page.ink)
 
 
 def grey(page: Page, rng: np.random.Generator) -> Page:
@@ -62,13 +62,14 @@ def out_of_focus(page: Page, rng: np.random.Generator) -> Page:
 
 def defocus(page: Page, rng: np.random.Generator) -> Page:
     """Part of the picture soft, as where the sheet bends away from the glass."""
-    where = smoothstep(clouds(rng, page.shape, rng.uniform(60, 250), octaves=2), -0.4, rng.uniform(0.2, 0.8))
+    scale = rng.uniform(60, max(250.0, 0.4 * max(page.shape)))
+    where = smoothstep(clouds(rng, page.shape, scale, octaves=2), -0.4, rng.uniform(0.2, 0.8))
     return Page(covered(page.image, where, blur(page.image, rng.uniform(0.8, 2.2))), page.ink)
 
 
 def grain(page: Page, rng: np.random.Generator) -> Page:
     """Sensor noise, film grain, or the speckle of microfilm."""
-    height = np.float32(min(rng.uniform(0.01, 0.07), 0.6 * page.contrast()))
+    height = min(rng.uniform(0.01, 0.07), 0.6 * page.contrast())
     kind = rng.integers(3)
     if kind == 0:
         speckle: Picture = white(rng, page.shape)[..., None]
@@ -76,9 +77,7 @@ def grain(page: Page, rng: np.random.Generator) -> Page:
         speckle = noise(rng, page.shape, rng.uniform(1.5, 2.5))[..., None] * np.float32(1.3)
     else:
         speckle = np.stack([white(rng, page.shape) for _ in range(3)], 2)
-    if rng.random() < 0.3:
-        speckle = speckle * (np.float32(1.5) - page.image)  # more of it in the dark
-    return Page(np.clip(page.image + height * speckle, 0, 1), page.ink)
+    return Page(grained(page.image, speckle, height, in_the_dark=rng.random() < 0.3), page.ink)
 
 
 def jpeg(page: Page, rng: np.random.Generator) -> Page:

@@ -7,7 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from drmamba.data.fields import Field, blur, clouds, enlarged, noise, reduced, smoothstep
+from drmamba.data.degrade.passes import block_sums, enlarged, regained, relaid
+from drmamba.data.degrade.wide import clouds, noise
+from drmamba.data.fields import Field, blur, smoothstep
 from drmamba.data.layering import covered, darkened
 from drmamba.data.page import Ink, Page, Picture
 
@@ -19,27 +21,29 @@ Colour = NDArray[np.float32]  # (3,)
 
 
 class Layers(NamedTuple):
-    """A page taken apart: paper without ink, the share of light the ink lets pass, and where ink is near."""
+    """A page taken apart: the picture, the paper without ink, and where ink is near."""
 
+    image: Picture
     paper: Picture
-    passed: Picture  # image = paper * passed
     near: Field  # (H, W): 1 on ink and its soft edge, 0 elsewhere
+
+    @property
+    def passed(self) -> Picture:
+        """The share of light that the ink lets pass: image = paper * passed."""
+        passed: Picture = np.clip(self.image / self.paper, 0, 1.5)
+        return passed
 
 
 def layers(page: Page) -> Layers:
     """Estimate the paper under the ink from the paper around it."""
     near = np.minimum(blur(page.ink, 1.2) * 4, 1)
-    bare = (1 - near)[..., None]
-    weight = reduced(bare, BLOCK)
-    colour = reduced(page.image * bare, BLOCK)
+    sums = block_sums(page.image, near, BLOCK) * np.float32(1 / BLOCK**2)
     # Blocks full of ink borrow from further and further away.
     for sigma in (1.0, 3.0):
-        colour, weight = colour + 0.1 * blur(colour, sigma), weight + 0.1 * blur(weight, sigma)
-    colour = colour + np.float32(1e-4) * page.image[::4, ::4].mean((0, 1))
-    paper = enlarged(colour / (weight + np.float32(1e-4)), page.shape, BLOCK)
-    paper = np.maximum(paper, np.float32(0.02))
-    passed = np.clip(page.image / paper, 0, 1.5)
-    return Layers(paper, passed, near)
+        sums = sums + np.float32(0.1) * blur(sums, sigma)
+    colour = sums[..., :3] + np.float32(1e-4) * page.image[::4, ::4].mean((0, 1))
+    paper = enlarged(colour / (sums[..., 3:] + np.float32(1e-4)), page.shape, BLOCK)
+    return Layers(page.image, np.maximum(paper, np.float32(0.02)), near)
 
 
 def transmission(page: Page, parts: Layers) -> Colour:
@@ -47,8 +51,14 @@ def transmission(page: Page, parts: Layers) -> Colour:
     some = page.ink[::2, ::2]  # every fourth pixel tells as much
     if not some.any():
         return np.full(3, 0.4, np.float32)
-    mean: Colour = parts.passed[::2, ::2][some].mean(0, dtype=np.float32)
+    passed = np.clip(parts.image[::2, ::2][some] / parts.paper[::2, ::2][some], 0, 1.5)
+    mean: Colour = passed.mean(0, dtype=np.float32)
     return np.clip(mean, np.float32(0.05), np.float32(0.95))
+
+
+def _scale(rng: np.random.Generator, shape: tuple[int, int], low: float, high: float) -> float:
+    """A scale in pixels: as small as `low` on any page, and on wide regions as large as a third of them."""
+    return float(np.exp(rng.uniform(np.log(low), np.log(max(high, 0.33 * max(shape))))))
 
 
 def bleed_through(page: Page, verso: Ink, rng: np.random.Generator) -> Page:
@@ -58,12 +68,24 @@ def bleed_through(page: Page, verso: Ink, rng: np.random.Generator) -> Page:
     """
     strength = rng.uniform(0.12, 0.8)
     sigma = rng.uniform(0.6, 1.6) + max(0.0, strength - 0.4) * rng.uniform(2, 6)
-    shape = blur(verso[:, ::-1], sigma)
-    patches = smoothstep(clouds(rng, page.shape, rng.uniform(40, 200), octaves=2), -1.8, rng.uniform(0, 1))
+    shape = _soft(verso[:, ::-1], sigma)
+    patches = clouds(rng, page.shape, _scale(rng, page.shape, 40, 200), octaves=2)
+    patches = smoothstep(patches, -1.8, rng.uniform(0, 1))
     if rng.random() < 0.5:
         patches *= 1 + np.float32(0.25) * noise(rng, page.shape, rng.uniform(2, 5))
     dark = _darkness(page) * (1 + rng.uniform(-0.05, 0.15) * np.array([-1, 0, 1]) + rng.normal(0, 0.02, 3))
     return Page(darkened(page.image, shape * patches, np.clip(dark * strength, 0, 1)), page.ink)
+
+
+def _soft(verso: Ink, sigma: float) -> Field:
+    """Blurred ink; a strong blur of a wide region is made at half its size."""
+    if sigma < 1.5 or min(verso.shape) < 512:
+        return blur(verso, sigma)
+    height, width = verso.shape[0] // 2 * 2, verso.shape[1] // 2 * 2
+    halves = verso[:height, :width].astype(np.float32)
+    rows = halves[::2] + halves[1::2]
+    small = blur((rows[:, ::2] + rows[:, 1::2]) * np.float32(0.25), sigma / 2)
+    return enlarged(np.repeat(small[..., None], 3, 2), (verso.shape[0], verso.shape[1]), 2)[..., 0]
 
 
 def _darkness(page: Page) -> Colour:
@@ -80,7 +102,7 @@ def faint(page: Page, rng: np.random.Generator) -> Page:
     """Fade the ink, here more and there less, but never so far that nothing of it is left."""
     parts = layers(page)
     lost = np.float32(rng.uniform(0.1, 0.7)) + np.float32(rng.uniform(0.05, 0.3)) * clouds(
-        rng, page.shape, rng.uniform(20, 100), octaves=2
+        rng, page.shape, _scale(rng, page.shape, 20, 100), octaves=2
     )
     if rng.random() < 0.5:  # the pen ran dry, or the sheet is rough
         grain = smoothstep(noise(rng, page.shape, rng.uniform(2, 6)), rng.uniform(0.2, 1), 1.6)
@@ -100,13 +122,14 @@ def recoloured(page: Page, rng: np.random.Generator) -> Page:
     gain = np.minimum(gain, 0.97 / dark).astype(np.float32)
     where = parts.near
     if rng.random() < 0.4:
-        where = where * smoothstep(clouds(rng, page.shape, 120, octaves=2), -0.3, 0.3)
-    changed = np.clip(parts.paper - (parts.paper - page.image) * gain, 0, 1)
-    return Page(covered(page.image, where, changed), page.ink)
+        where = where * smoothstep(
+            clouds(rng, page.shape, _scale(rng, page.shape, 60, 160), octaves=2), -0.3, 0.3
+        )
+    return Page(regained(page.image, parts.paper, where, gain), page.ink)
 
 
 def new_paper(page: Page, sheet: Picture, rng: np.random.Generator) -> Page:
     """Move the ink to another sheet; what stained or showed through the old one stays behind."""
     parts = layers(page)
     kept = parts.near * np.float32(rng.uniform(0.7, 1.15))
-    return Page(np.clip(covered(sheet, kept, sheet * parts.passed), 0, 1), page.ink)
+    return Page(relaid(sheet, page.image, parts.paper, kept), page.ink)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from drmamba.data.fields import Field, blur, clouds, noise, smoothstep
+from drmamba.data.degrade.passes import creased
+from drmamba.data.degrade.wide import clouds, noise
+from drmamba.data.fields import Field, blur, smoothstep
 from drmamba.data.layering import covered, darkened
 from drmamba.data.page import Page
 
@@ -18,35 +21,70 @@ def _grid(shape: tuple[int, int]) -> tuple[Field, Field]:
     return np.arange(shape[0], dtype=np.float32)[:, None], np.arange(shape[1], dtype=np.float32)[None, :]
 
 
-def _spot(rng: np.random.Generator, shape: tuple[int, int], radius: float, ragged: float) -> Field:
-    """Distance from a random centre in units of an uneven radius: below 1 is inside."""
-    y, x = _grid(shape)
+class Spot(NamedTuple):
+    """An uneven round place: the part of the page it lies in, and how far pixels there are from its middle."""
+
+    part: tuple[slice, slice]
+    distance: Field  # in units of an uneven radius: below 1 is inside
+
+
+def _spot(
+    rng: np.random.Generator, shape: tuple[int, int], radius: float, ragged: float, reach: float
+) -> Spot:
+    """A spot somewhere on the page, with what lies up to `reach` radii from its middle."""
     squash, angle = rng.uniform(0.6, 1.4), rng.uniform(0, math.pi)
-    y, x = y - np.float32(rng.uniform(0, shape[0])), x - np.float32(rng.uniform(0, shape[1]))
+    middle = [rng.uniform(0, side) for side in shape]
+    far = radius * (reach + 3.5 * ragged) / min(squash, 1.0)
+    part = tuple(
+        slice(max(0, int(at - far)), max(1, min(side, int(at + far) + 2)))
+        for at, side in zip(middle, shape, strict=True)
+    )
+    y, x = (
+        np.arange(p.start, p.stop, dtype=np.float32) - np.float32(at)
+        for p, at in zip(part, middle, strict=True)
+    )
+    y, x = y[:, None], x[None, :]
     u = (x * np.float32(math.cos(angle)) + y * np.float32(math.sin(angle))) * np.float32(squash / radius)
     v = (y * np.float32(math.cos(angle)) - x * np.float32(math.sin(angle))) * np.float32(1 / radius)
     distance: Field = np.sqrt(u * u + v * v)
-    return distance + np.float32(ragged) * clouds(rng, shape, max(6.0, radius * 0.8), octaves=3)
+    distance += np.float32(ragged) * clouds(rng, (len(y), x.shape[1]), max(6.0, radius * 0.8), octaves=3)
+    return Spot((part[0], part[1]), distance)
+
+
+def _radius(rng: np.random.Generator, smallest: float, largest: float) -> float:
+    """A radius in pixels; every doubling is equally likely, so that small ones come on wide regions too."""
+    return math.exp(rng.uniform(math.log(smallest), math.log(max(largest, smallest))))
 
 
 def stain(page: Page, rng: np.random.Generator) -> Page:
-    """Water, coffee or grease dried on the sheet, with or without the darker rim where it stopped."""
+    """Water, coffee or grease dried on the sheet, with or without the darker rim where it stopped.
+
+    Stains are as small as a few letters or as large as half of what is seen; small ones come in numbers.
+    """
     size = min(page.shape)
+    image = page.image.copy()
     if rng.random() < 0.4:  # damp has crept in from a side
-        edge = noise(rng, page.shape, size * rng.uniform(0.5, 1)) + 0.15 * clouds(
-            rng, page.shape, size / 6, octaves=3
-        )
-        distance = edge + np.float32(rng.uniform(0.5, 1.8))
+        edge = noise(rng, page.shape, size * rng.uniform(0.5, 1))
+        edge += np.float32(0.15) * clouds(rng, page.shape, size / 6, octaves=3)
+        spots = [Spot((slice(None), slice(None)), edge + np.float32(rng.uniform(0.5, 1.8)))]
     else:
-        distance = _spot(rng, page.shape, rng.uniform(0.08, 0.5) * size, rng.uniform(0.05, 0.25))
+        radius = _radius(rng, 0.08 * min(size, 256), 0.5 * size)
+        count = 1 if radius > 0.2 * size else int(rng.integers(1, 5))
+        ragged = rng.uniform(0.05, 0.25)
+        spots = [_spot(rng, page.shape, radius * rng.uniform(0.6, 1.0), ragged, 1.6) for _ in range(count)]
     soft = rng.uniform(0.03, 0.4)
-    inside = 1 - smoothstep(distance, 1 - soft, 1 + soft)
-    inside *= 1 + np.float32(0.15) * clouds(rng, page.shape, 24, octaves=2)
-    strength = rng.uniform(0.2, 1)
-    if rng.random() < 0.6:
-        rim = np.exp(-(((distance - 1) / np.float32(rng.uniform(0.02, 0.08))) ** 2))
-        inside += rim * np.float32(rng.uniform(0.2, 0.8))
-    return Page(darkened(page.image, np.maximum(inside, 0), _browning(rng, strength)), page.ink)
+    brown = _browning(rng, rng.uniform(0.2, 1))
+    width = rng.uniform(0.02, 0.08) if rng.random() < 0.6 else 0.0
+    height = np.float32(rng.uniform(0.2, 0.8))
+    for part, distance in spots:
+        inside = 1 - smoothstep(distance, 1 - soft, 1 + soft)
+        shape = distance.shape[0], distance.shape[1]
+        inside *= 1 + np.float32(0.15) * clouds(rng, shape, 24, octaves=2)
+        if width:
+            t = (distance - 1) * np.float32(1 / (2.2 * width))
+            inside += height * np.maximum(1 - t * t, 0) ** 2  # about a Gaussian of this width
+        image[part] = darkened(image[part], np.maximum(inside, 0), brown)
+    return Page(image, page.ink)
 
 
 def _browning(rng: np.random.Generator, strength: float) -> Field:
@@ -67,45 +105,51 @@ def foxing(page: Page, rng: np.random.Generator) -> Page:
 
 def blots(page: Page, rng: np.random.Generator) -> Page:
     """Drops and smears of ink that are no writing: dark, soft-edged, larger than a stroke is wide."""
-    image = page.image
-    for _ in range(int(rng.integers(1, 5))):
-        distance = _spot(rng, page.shape, rng.uniform(4, 0.14 * min(page.shape) + 5), rng.uniform(0.1, 0.3))
+    image = page.image.copy()
+    for _ in range(int(rng.integers(1, 5)) * (1 + min(page.shape) // 600)):
+        radius = _radius(rng, 4, 0.14 * min(page.shape) + 5)
         soft = rng.uniform(0.2, 0.7)
+        part, distance = _spot(rng, page.shape, radius, rng.uniform(0.1, 0.3), 1 + soft)
         inside = 1 - smoothstep(distance, 1 - soft, 1 + soft)
-        inside *= 1 - np.float32(rng.uniform(0, 0.3)) * np.abs(noise(rng, page.shape, 8))
+        shape = distance.shape[0], distance.shape[1]
+        inside *= 1 - np.float32(rng.uniform(0, 0.3)) * np.abs(noise(rng, shape, 8))
         tone = 1 + rng.uniform(-0.05, 0.2) * np.array([-1, 0, 1])  # black to brown
-        image = darkened(image, np.clip(inside, 0, 1), np.minimum(rng.uniform(0.25, 0.8) * tone, 1))
+        dark = np.minimum(rng.uniform(0.25, 0.8) * tone, 1)
+        image[part] = darkened(image[part], np.clip(inside, 0, 1), dark)
     return Page(image, page.ink)
 
 
 def folds(page: Page, rng: np.random.Generator) -> Page:
     """Creases: a dark valley beside a bright ridge, along slightly wavering lines."""
-    y, x = _grid(page.shape)
     shade = np.zeros(page.shape, np.float32)
     for _ in range(int(rng.integers(1, 4))):
         angle = rng.choice((0, math.pi / 2)) + rng.normal(0, 0.06 if rng.random() < 0.7 else 0.6)
-        through = rng.uniform(0, page.shape[0]), rng.uniform(0, page.shape[1])
-        away = (y - np.float32(through[0])) * np.float32(math.cos(angle))
-        away = away - (x - np.float32(through[1])) * np.float32(math.sin(angle))
-        away = away + noise(rng, page.shape, 60) * np.float32(1.5)
-        width, height = rng.uniform(1.2, 10), rng.uniform(0.04, 0.25)
-        t = away * np.float32(1 / width)
-        valley, ridge = np.exp(-t * t), np.exp(-((t - 1.8) ** 2))
-        shade += np.float32(height) * (valley - np.float32(rng.uniform(0, 0.7)) * ridge)
-        if rng.random() < 0.4:  # the sheet lies at another angle on one side of the crease
-            shade += np.float32(rng.uniform(0.02, 0.12)) * smoothstep(t, -3, 3)
+        y, x = rng.uniform(0, page.shape[0]), rng.uniform(0, page.shape[1])
+        down, across = math.cos(angle), -math.sin(angle)
+        wobble = noise(rng, page.shape, 60) * np.float32(1.5)
+        height = rng.uniform(0.04, 0.25)
+        ridge = height * rng.uniform(0, 0.7)
+        # The sheet may lie at another angle on one side of the crease.
+        slope = rng.uniform(0.02, 0.12) if rng.random() < 0.4 else 0.0
+        away = (down, across, -down * y - across * x)
+        creased(shade, away, wobble, rng.uniform(1.2, 10), (height, ridge, slope))
     return Page(darkened(page.image, shade, (1, 1, 1)), page.ink)
 
 
 def rulings(page: Page, rng: np.random.Generator) -> Page:
-    """Pale printed or drawn guide lines, which are not part of the writing."""
+    """Pale printed or drawn guide lines, which are not part of the writing and never ink.
+
+    They are at most 1.3 pixels wide and take at most a quarter of the light. The rules of tables, forms and
+    ledgers, which are ink for whoever keeps everything, are darker, so that labels do not contradict.
+    """
     y, x = _grid(page.shape)
     pitch = rng.uniform(14, 60)
     tilt = np.float32(rng.normal(0, 0.01))
-    half = np.float32(rng.uniform(0.4, 0.9))
+    half = np.float32(rng.uniform(0.3, 0.65))
 
     def lines(along: Field) -> Field:
-        gap = np.abs((along + np.float32(rng.uniform(0, pitch))) % np.float32(pitch) - np.float32(pitch / 2))
+        turns = (along + np.float32(rng.uniform(0, pitch))) * np.float32(1 / pitch)
+        gap = np.abs(turns - np.floor(turns) - np.float32(0.5)) * np.float32(pitch)
         line: Field = np.clip(half + np.float32(0.5) - gap, 0, 1)
         return line
 
@@ -114,25 +158,33 @@ def rulings(page: Page, rng: np.random.Generator) -> Page:
         drawing = np.maximum(drawing, lines(x - y * tilt))
     drawing *= np.clip(0.8 + np.float32(0.3) * noise(rng, page.shape, 30), 0, 1)
     tint = np.array(((0.9, 0.6, 0.3), (0.5, 0.5, 0.5), (0.2, 0.8, 0.8), (0.4, 0.6, 0.9))[rng.integers(4)])
-    return Page(darkened(page.image, drawing, tint * rng.uniform(0.08, 0.4)), page.ink)
+    return Page(darkened(page.image, drawing, tint * rng.uniform(0.08, 0.28)), page.ink)
 
 
 def margin(page: Page, rng: np.random.Generator) -> Page:
     """The page's edge: scanner black, a book's gutter, or another sheet beyond; what lies there is no ink."""
     side = int(rng.integers(4))
-    turned_image, turned_ink = np.rot90(page.image, side), np.rot90(page.ink, side)
-    y, x = _grid((turned_ink.shape[0], turned_ink.shape[1]))
-    start = np.float32(rng.uniform(0.02, 0.2) * turned_ink.shape[0])
-    edge = start + np.float32(rng.normal(0, 0.04)) * x + 2 * noise(rng, (1, x.shape[1]), rng.uniform(20, 200))
-    away = y - edge  # pixels inside the page
-    beyond = smoothstep(-away, -0.7, 0.7)
-    shadow = np.exp(-np.maximum(away, 0) / np.float32(rng.uniform(2, 0.25 * min(page.shape))))
-    image = darkened(turned_image, shadow, np.full(3, rng.uniform(0.1, 0.8)))
+    y, x = _grid(page.shape)
+    inward = (y, x, page.shape[0] - 1 - y, page.shape[1] - 1 - x)[
+        side
+    ]  # pixels from that side of the picture
+    along = (x, y, x, y)[side]
+    start = np.float32(rng.uniform(0.02, 0.2) * inward.size)
+    waves = 2 * noise(rng, (1, along.size), rng.uniform(20, 200)).reshape(along.shape)
+    away = inward - (start + np.float32(rng.normal(0, 0.04)) * along + waves)  # pixels inside the page
+    reach = rng.uniform(2, 0.25 * min(page.shape))
+    dark = np.full(3, rng.uniform(0.1, 0.8))
     shade = rng.choice((rng.uniform(0.0, 0.15), rng.uniform(0.3, 0.7), rng.uniform(0.8, 1)))
     colour = np.clip(shade * rng.normal(1, 0.02, 3), 0, 1).astype(np.float32)
-    image = covered(image, beyond, colour)
-    ink = turned_ink & (away > 0)
-    return Page(np.ascontiguousarray(np.rot90(image, -side)), np.ascontiguousarray(np.rot90(ink, -side)))
+    image = page.image.copy()
+    # Only the rows or columns that the edge and its shadow reach are touched.
+    reached = np.flatnonzero((away < 6 * reach + 2).any(axis=1 - side % 2))
+    part = slice(reached[0], reached[-1] + 1) if len(reached) else slice(0, 0)
+    where = (part, slice(None)) if side % 2 == 0 else (slice(None), part)
+    near = away[where]
+    image[where] = darkened(image[where], np.exp(-np.maximum(near, 0) * np.float32(1 / reach)), dark)
+    image[where] = covered(image[where], smoothstep(-near, -0.7, 0.7), colour)
+    return Page(image, page.ink & (away > 0))
 
 
 def holes(page: Page, rng: np.random.Generator) -> Page:
@@ -142,30 +194,48 @@ def holes(page: Page, rng: np.random.Generator) -> Page:
         y, x = _grid(shape)
         along, across = (y, x) if rng.random() < 0.6 else (x, y)
         middle = np.float32(rng.uniform(0.1, 0.9) * size) + np.float32(rng.normal(0, 0.1)) * along
-        width = rng.uniform(0.01, 0.05) * size
+        width = _radius(rng, 2.5, 0.05 * size)
         distance = np.abs(across - middle + clouds(rng, shape, 40) * np.float32(0.7 * width))
         distance = distance * np.float32(1 / width) + np.float32(0.7) * clouds(rng, shape, 50, octaves=3)
+        spots = [Spot((slice(None), slice(None)), distance)]
     else:
-        distance = _spot(rng, shape, rng.uniform(0.03, 0.22) * size, rng.uniform(0.2, 0.5))
-    open_ = 1 - smoothstep(distance, 0.94, 1.06)
-    rim = 1 - smoothstep(distance, 0.95, rng.uniform(1.1, 1.4))
+        radius = _radius(rng, 0.03 * min(size, 256), 0.22 * size)
+        count = 1 if radius > 0.1 * size else int(rng.integers(1, 6))  # worms seldom leave one hole
+        ragged = rng.uniform(0.2, 0.5)
+        spots = [_spot(rng, shape, radius * rng.uniform(0.6, 1), ragged, 1.4) for _ in range(count)]
     ground = np.array(
         ((0.97, 0.97, 0.97), (0.66, 0.72, 0.73), (0.08, 0.08, 0.08), (0.5, 0.5, 0.5))[rng.integers(4)]
     )
     colour = np.clip(ground * rng.normal(1, 0.015, 3), 0, 1).astype(np.float32)
-    image = darkened(page.image, rim, np.full(3, rng.uniform(0, 0.4)))
-    return Page(covered(image, open_, colour), page.ink & (open_ < 0.5))
+    far, dark = rng.uniform(1.1, 1.4), np.full(3, rng.uniform(0, 0.4))
+    image, ink = page.image.copy(), page.ink.copy()
+    for part, distance in spots:
+        open_ = 1 - smoothstep(distance, 0.94, 1.06)
+        rim = 1 - smoothstep(distance, 0.95, far)
+        image[part] = covered(darkened(image[part], rim, dark), open_, colour)
+        ink[part] &= open_ < 0.5
+    return Page(image, ink)
 
 
 def erased(page: Page, rng: np.random.Generator) -> Page:
     """Random erasing: a rectangle is rubbed out to the colour around it, and its ink with it."""
     height, width = (int(rng.uniform(0.05, 0.35) * side) + 1 for side in page.shape)
     top, left = int(rng.integers(page.shape[0] - height + 1)), int(rng.integers(page.shape[1] - width + 1))
-    inside = np.zeros(page.shape, np.float32)
-    inside[top : top + height, left : left + width] = 1
+    edge = 5  # pixels that the soft edge reaches beyond
+    part = (
+        slice(max(0, top - edge), min(page.shape[0], top + height + edge)),
+        slice(max(0, left - edge), min(page.shape[1], left + width + edge)),
+    )
+    shape = part[0].stop - part[0].start, part[1].stop - part[1].start
+    inside = np.zeros(shape, np.float32)
+    row, place = top - part[0].start, left - part[1].start
+    inside[row : row + height, place : place + width] = 1
     soft = blur(inside, rng.uniform(0.4, 1.5))
     bright = page.image[::4, ::4].reshape(-1, 3)
     paper = bright[bright.sum(1) >= np.median(bright.sum(1))].mean(0)
-    grain = noise(rng, page.shape, 2)[..., None] * np.float32(rng.uniform(0, 0.03))
+    grain = noise(rng, shape, 2)[..., None] * np.float32(rng.uniform(0, 0.03))
     fill = np.clip(paper * np.float32(rng.uniform(0.8, 1.1)) + grain, 0, 1)
-    return Page(covered(page.image, soft, fill), page.ink & (soft < 0.5))
+    image, ink = page.image.copy(), page.ink.copy()
+    image[part] = covered(image[part], soft, fill)
+    ink[part] &= soft < 0.5
+    return Page(image, ink)

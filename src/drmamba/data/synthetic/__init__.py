@@ -1,5 +1,6 @@
 """Degraded pages without end, made here, with exact ground truth."""
 
-from drmamba.data.synthetic.scene import WORLDS, Synthesizer, World
+from drmamba.config import WORLDS, World
+from drmamba.data.synthetic.scene import Synthesizer
 
 __all__ = ["Synthesizer", "WORLDS", "World"]

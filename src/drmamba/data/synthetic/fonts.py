@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from PIL import ImageFont, features
@@ -31,9 +32,21 @@ _WRITTEN = re.compile(
     r"|gazis|cursive|callig|^ruf|^dkg|courgette|satisfy|pacifico|caveat|allura|tangerine",
     re.IGNORECASE,
 )
+# Fonts made for one script: their Latin letters, if any, are alike and would crowd out all other faces.
+_OF_ONE_SCRIPT = re.compile(
+    r"noto\w*?(sans|serif|naskh|nastaliq|kufi|rashi|urdu)(?!mono|display|hebrew-)[a-z]{3,}|abyssinica|lohit"
+    r"|samyak|gargi|nakula|sahadeva|chandas|kalimati|sarai",
+    re.IGNORECASE,
+)
 _FAMILY = re.compile(r"[^-_.\d]+")
 
 Font = ImageFont.FreeTypeFont
+Style = Literal["any", "heavy", "typewriter"]
+_STYLES: dict[Style, re.Pattern[str]] = {
+    "any": re.compile(""),
+    "heavy": re.compile(r"bold|black|heavy|demi|poster|fraktur", re.IGNORECASE),
+    "typewriter": re.compile(r"mono|courier|typewriter|cmtt|cmuntt|freemono|nimbusmono", re.IGNORECASE),
+}
 
 
 class Fonts:
@@ -43,20 +56,34 @@ class Fonts:
         files = font_files([Path(folder)] if folder else system_folders())
         if folder and not files:
             raise DataError(f"{folder} holds no fonts ({', '.join(SUFFIXES)})")
-        self.printed = families(f for f in files if not _WRITTEN.search(Path(f).name)) or [[BUILT_IN]]
-        self.written = families(f for f in files if _WRITTEN.search(Path(f).name)) or self.printed
+        names = {f: Path(f).name for f in files}
+        special = [f for f in files if _OF_ONE_SCRIPT.match(names[f])]
+        general = [f for f in files if f not in set(special)]
+        self.printed = families(f for f in general if not _WRITTEN.search(names[f])) or [[BUILT_IN]]
+        self.written = families(f for f in general if _WRITTEN.search(names[f])) or self.printed
+        self.special = families(special)
         self.shaped = bool(features.check("raqm"))
 
-    def pick(self, rng: np.random.Generator, script: Script, *, written: bool = False) -> str | None:
-        """A random font of a random family that has the script's letters, or None where there is none."""
+    def pick(
+        self, rng: np.random.Generator, script: Script, *, written: bool = False, style: Style = "any"
+    ) -> str | None:
+        """A random font of a random family that has the script's letters, or None where there is none.
+
+        A style is a wish: where no font has it, any font is taken.
+        """
         if script in SHAPED and not self.shaped:
             return None
         choice = self.written if written else self.printed
-        for place in rng.permutation(len(choice)):
-            family = choice[int(place)]
-            file = family[int(rng.integers(len(family)))]
-            if len(settable(file, script)) >= FEWEST:
-                return file
+        if script not in ("latin", "greek", "cyrillic"):
+            choice = choice + self.special
+        for wish in dict.fromkeys((style, "any")):
+            for place in rng.permutation(len(choice)):
+                family = [f for f in choice[int(place)] if _STYLES[wish].search(Path(f).name)]
+                if not family:
+                    continue
+                file = family[int(rng.integers(len(family)))]
+                if len(settable(file, script)) >= FEWEST:
+                    return file
         return None
 
 
@@ -119,12 +146,18 @@ def settable(file: str, script: Script) -> tuple[str, ...]:
     try:
         font = loaded(file, 20)
         missing = bytes(font.getmask("\U0010fffd"))
-        known = {
-            c
-            for c in set("".join(words(script)))
-            # Marks that are set above or below a letter have no picture of their own.
-            if unicodedata.category(c)[0] == "M" or bytes(font.getmask(c)) not in (missing, b"")
-        }
+        passage = words(script)
+        if not any(_has(font, word[0], missing) for word in passage[:: len(passage) // 12]):
+            return ()  # most fonts have few scripts: a dozen letters tell
+        known = {c for c in set("".join(passage)) if _has(font, c, missing)}
     except OSError:
         return ()
     return tuple(word for word in words(script) if known.issuperset(word))
+
+
+def _has(font: Font, character: str, missing: bytes) -> bool:
+    """Whether a font has a character. Marks above or below a letter may have no picture of their own."""
+    picture = bytes(font.getmask(character))
+    if unicodedata.category(character)[0] == "M":
+        return picture != missing or not missing
+    return picture not in (missing, b"")

@@ -82,15 +82,17 @@ def written(writer: Hand, rng: np.random.Generator, shape: tuple[int, int], *, w
         right = shape[1] if rng.random() < 0.85 else rng.uniform(0.3, 1) * shape[1]
         if whole:
             left, right = max(0.0, left) * 0.3, right - 5 * writer.x_height  # room for the last word
-        strokes += _line(writer, rng, (left, right), baseline + rng.normal(0, 0.1) * writer.x_height, tilt)
+        strokes += line_of_words(
+            writer, rng, (left, right), baseline + rng.normal(0, 0.1) * writer.x_height, tilt
+        )
         baseline += step * rng.uniform(0.9, 1.1)
     page = np.zeros(shape, np.float32)
     if strokes:
-        _draw(page, strokes, writer)
+        trace(page, strokes, writer)
     return page
 
 
-def _line(
+def line_of_words(
     writer: Hand, rng: np.random.Generator, span: tuple[float, float], baseline: float, tilt: float
 ) -> list[Points]:
     """The strokes of words from left to right, in pixels, y downwards."""
@@ -135,7 +137,7 @@ def _word(writer: Hand, rng: np.random.Generator) -> tuple[list[Points], float]:
     return strokes, x
 
 
-def _draw(page: Field, strokes: list[Points], writer: Hand) -> None:
+def trace(page: Field, strokes: list[Points], writer: Hand) -> None:
     """Draw strokes with the writer's pen, all at once: one after the other would cost several times more."""
     steps = max(4, math.ceil(0.3 * writer.x_height))  # pieces of one to two pixels
     path, drawn = curves(strokes, steps)

@@ -8,13 +8,13 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
+from PIL import Image
 
-from drmamba.data.fields import Field, blur, clouds, noise, smoothstep
-from drmamba.data.synthetic.fonts import loaded, settable
-from drmamba.data.synthetic.texts import SHAPED, Script
-
-RIGHT_TO_LEFT = frozenset({"hebrew", "arabic"})
+from drmamba.data.degrade.wide import clouds, noise
+from drmamba.data.fields import Field, blur, smoothstep
+from drmamba.data.synthetic.fonts import settable
+from drmamba.data.synthetic.texts import RIGHT_TO_LEFT, Script
+from drmamba.data.synthetic.typecase import Face, set_type
 
 
 def typeset(
@@ -32,10 +32,9 @@ def typeset(
     `capitals` sets capital letters without gaps between words, as on papyri and inscriptions. Lines and
     words are cut off at the edges as on a piece of a page, unless it is to be a `whole` block of text.
     """
-    font = loaded(file, size, script in SHAPED)
+    face = Face(file, script)
     vocabulary = settable(file, script)
-    canvas = Image.new("L", (shape[1], shape[0]))
-    draw = ImageDraw.Draw(canvas)
+    page = np.zeros(shape, np.float32)
     step = size * rng.uniform(1.0, 1.7)
     left = -rng.uniform(0, 5) * size if rng.random() < 0.75 else rng.uniform(0.02, 0.3) * shape[1]
     top = -rng.uniform(0, step)
@@ -49,17 +48,26 @@ def typeset(
             start = left + (rng.uniform(0, 0.4) * shape[1] if lot > 0.9 else 0)
             room = shape[1] - start - (rng.uniform(0, 0.3) * shape[1] if ragged else 0)
             row = _words(vocabulary, word, math.ceil(max(1.0, room / size * 2.4)), capitals)
-            while whole and len(row) > 1 and font.getlength("".join(row).rstrip()) > room:
-                row.pop()
+            line = set_type(face, size, "".join(row).rstrip())
+            while whole and len(row) > 1 and line.shape[1] > room:
+                row = row[: max(1, min(len(row) - 1, int(len(row) * room / line.shape[1])))]
+                line = set_type(face, size, "".join(row).rstrip())
             word += len(row)
-            line = "".join(row)
-            place = (start, top + rng.normal(0, 0.01) * size)
-            if script in RIGHT_TO_LEFT:
-                draw.text((shape[1] - place[0], place[1]), line, 255, font, anchor="ra")
-            else:
-                draw.text(place, line, 255, font)
+            place = top + rng.normal(0, 0.01) * size
+            lay(page, line, shape[1] - start - line.shape[1] if script in RIGHT_TO_LEFT else start, place)
         top += step
-    return np.asarray(canvas) * np.float32(1 / 255)
+    return page
+
+
+def lay(page: Field, picture: Field, left: float, top: float) -> None:
+    """Lay a picture of ink over what is on a page, its upper left corner at a place, inside the page or not."""
+    y, x = round(top), round(left)
+    rows = slice(max(0, y), min(page.shape[0], y + picture.shape[0]))
+    columns = slice(max(0, x), min(page.shape[1], x + picture.shape[1]))
+    if rows.start < rows.stop and columns.start < columns.stop:
+        there = page[rows, columns]
+        piece = picture[rows.start - y : rows.stop - y, columns.start - x : columns.stop - x]
+        np.maximum(there, piece, out=there)
 
 
 def _words(vocabulary: tuple[str, ...], start: int, length: int, capitals: bool) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
-Script = Literal["latin", "greek", "cyrillic", "hebrew", "arabic", "devanagari"]
+Script = Literal["latin", "greek", "cyrillic", "hebrew", "arabic", "devanagari", "cjk", "ethiopic"]
 
 # Caesar, Vergil, Shakespeare, Luther, Goethe, Cervantes, Hooft; Homer, Herodotus, Plato; Pushkin, Gogol;
-# Genesis; al-Mutanabbi, the opening of the Muqaddimah; the Gita and the Rigveda.
+# Genesis; al-Mutanabbi, the opening of the Muqaddimah; the Gita and the Rigveda; the Analects, the Tao Te Ching,
+# the Thousand Characters, the Tale of the Heike, the Pillow Book, Kim Sowol; Genesis in Ge'ez.
 TEXTS: dict[Script, str] = {
     "latin": """
         Gallia est omnis divisa in partes tres quarum unam incolunt Belgae aliam Aquitani tertiam qui ipsorum
@@ -47,9 +48,22 @@ TEXTS: dict[Script, str] = {
         धर्मक्षेत्रे कुरुक्षेत्रे समवेता युयुत्सवः मामकाः पाण्डवाश्चैव किमकुर्वत सञ्जय अग्निमीळे पुरोहितं यज्ञस्य देवमृत्विजम्
         होतारं रत्नधातमम् कर्मण्येवाधिकारस्ते मा फलेषु कदाचन
     """,
+    "cjk": """
+        學而時習之 不亦說乎 有朋自遠方來 不亦樂乎 人不知而不慍 不亦君子乎 道可道 非常道 名可名 非常名 無名天地之始
+        有名萬物之母 故常無欲 以觀其妙 常有欲 以觀其徼 天地玄黃 宇宙洪荒 日月盈昃 辰宿列張 寒來暑往 秋收冬藏 閏餘成歲
+        律呂調陽 雲騰致雨 露結為霜 祇園精舎の 鐘の聲 諸行無常の 響きあり 沙羅雙樹の 花の色 盛者必衰の 理をあらはす
+        春はあけぼの やうやう しろくなりゆく 山ぎは すこしあかりて 紫だちたる 雲の ほそくたなびきたる
+        나 보기가 역겨워 가실 때에는 말없이 고이 보내 드리우리다 영변에 약산 진달래꽃 아름 따다 가실 길에 뿌리우리다
+    """,
+    "ethiopic": """
+        በቀዳሚ፡ ገብረ፡ እግዚአብሔር፡ ሰማየ፡ ወምድረ። ወምድርሰ፡ ኢታስተርኢ፡ ወኢኮነት፡ ድሉተ፡ ወጽልመት፡ መልዕልተ፡ ቀላይ፡ ወመንፈሰ፡
+        እግዚአብሔር፡ ይጼልል፡ መልዕልተ፡ ማይ። ወይቤ፡ እግዚአብሔር፡ ለይኩን፡ ብርሃን፡ ወኮነ፡ ብርሃን። ወርእየ፡ እግዚአብሔር፡ ለብርሃን፡
+        ከመ፡ ሠናይ፡ ወፈለጠ፡ እግዚአብሔር፡ ማእከለ፡ ብርሃን፡ ወማእከለ፡ ጽልመት።
+    """,
 }
 SCRIPTS: tuple[Script, ...] = tuple(TEXTS)
 SHAPED: frozenset[Script] = frozenset({"hebrew", "arabic", "devanagari"})  # need a layout engine
+RIGHT_TO_LEFT: frozenset[Script] = frozenset({"hebrew", "arabic"})
 
 
 @cache

@@ -1,0 +1,78 @@
+"""Part of a page without its writing, so that what shows through there stands alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from drmamba.config import DegradeConfig
+from drmamba.data.degrade.ink import layers
+from drmamba.data.degrade.wide import clouds, noise
+from drmamba.data.fields import Field, blur, ramp
+from drmamba.data.layering import covered
+from drmamba.data.page import Ink, Page
+
+LEAST = 0.004  # share of the page that must still be ink, or else all of it stays
+
+
+def cleared(page: Page, rng: np.random.Generator) -> Page:
+    """Take whole strokes away, from one side of a page, from around a block, or in patches.
+
+    A stroke is a connected component of ink; it goes if most of it lies in the part to be cleared. Paper like
+    that around it is painted there. A page stays as it is if hardly any ink would be left, or none would go.
+    """
+    gone = _removed(page.ink, _part(rng, page.shape))
+    kept = page.ink & ~gone
+    if not gone.any() or kept.mean() < LEAST:
+        return page
+    parts = layers(page)
+    paper = parts.paper + _grain(page, parts.paper, parts.near, rng)[..., None]
+    around = np.minimum(blur(gone, 2.0) * 6, 1) * (1 - np.minimum(blur(kept, 1.0) * 3, 1))
+    return Page(np.clip(covered(page.image, np.maximum(around, gone), paper), 0, 1), kept)
+
+
+def chances_after(config: DegradeConfig, bleed_through: float = 0.8) -> DegradeConfig:
+    """The chances of what else happens to such a page: much shows through, and the ink that is left is not faded.
+
+    Faded strokes beside strokes that show through alone could not be told apart, by anybody.
+    """
+    return replace(config, faint=0.0, bleed_through=bleed_through)
+
+
+def _part(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.bool_]:
+    """Where strokes are taken away."""
+    kind = rng.integers(3)
+    if kind == 0:
+        return ramp(rng, shape) > rng.uniform(-0.8, 0.5)
+    if kind == 1:
+        where = np.ones(shape, np.bool_)
+        height, width = (int(side * rng.uniform(0.3, 0.7)) for side in shape)
+        top, left = (
+            int(rng.integers(side - size + 1)) for side, size in zip(shape, (height, width), strict=True)
+        )
+        where[top : top + height, left : left + width] = False
+        return where
+    return clouds(rng, shape, rng.uniform(0.2, 0.5) * max(shape), octaves=1) > rng.uniform(-0.7, 0.4)
+
+
+def _removed(ink: Ink, where: NDArray[np.bool_]) -> Ink:
+    """The strokes of which more than half lies where they are to go."""
+    labels, count = ndimage.label(ink, np.ones((3, 3)))
+    sizes = np.bincount(labels.ravel(), minlength=count + 1)
+    inside = np.bincount(labels[where], minlength=count + 1)
+    goes = inside > 0.5 * sizes
+    goes[0] = False
+    gone: Ink = goes[labels]
+    return gone
+
+
+def _grain(page: Page, paper: Field, near: Field, rng: np.random.Generator) -> Field:
+    """Noise as strong as the paper's own, so that painted places are not smoother than the rest."""
+    bare = near[::3, ::3] < 0.01
+    if not bare.any():
+        return np.zeros(page.shape, np.float32)
+    spread = float((page.image[::3, ::3] - paper[::3, ::3])[bare].std())
+    return noise(rng, page.shape, 2) * np.float32(min(spread, 0.04))

@@ -1,0 +1,163 @@
+"""What copying does to a page: photocopies, microfilm, snapshots by hand, and files that never were on paper.
+
+None of it moves the ink.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from drmamba.data.degrade.passes import enlarged
+from drmamba.data.degrade.wide import clouds, noise, white
+from drmamba.data.fields import Field, blur, ramp, smoothstep
+from drmamba.data.layering import darkened
+from drmamba.data.page import Page, Picture
+
+LEAST = 0.05  # of the contrast between ink and paper: below it a copy would lose the ink
+
+
+def _levels(page: Page) -> tuple[float, float]:
+    """How bright ink and paper are on average; a tenth and nine tenths where one is missing."""
+    ink, image = page.ink[::3, ::3], page.image[::3, ::3]
+    if not ink.any() or ink.all():
+        return 0.1, 0.9
+    return float(image[ink].mean()), float(image[~ink].mean())
+
+
+def _grey(page: Page) -> Field:
+    flat: Field = page.image @ np.array((0.3, 0.59, 0.11), np.float32)
+    return flat
+
+
+def _as_picture(flat: Field) -> Picture:
+    return np.repeat(np.clip(flat, 0, 1)[..., None], 3, 2)
+
+
+def photocopy(page: Page, rng: np.random.Generator) -> Page:
+    """Hard contrast, specks of toner, strokes that fail in places, and streaks of a worn drum.
+
+    What the copy lost in part is still ink: its truth stays, and so does enough of every stroke to see it.
+    """
+    dark, light = _levels(page)
+    span = max(light - dark, LEAST)
+    middle = dark + span * rng.uniform(0.4, 0.65)
+    # Faint ink gets only a little more contrast, or paper of uneven brightness would turn black.
+    hard = rng.uniform(0.15, 0.5) + 0.4 * max(0.0, 0.3 - span)
+    flat = _grey(page)
+    if rng.random() < 0.5:
+        flat = blur(flat, rng.uniform(0.4, 0.9))
+    toner = 1 - smoothstep(flat, middle - hard * max(span, 0.3), middle + hard * max(span, 0.3))
+    shape = page.shape
+    if rng.random() < 0.6:  # dropouts
+        thin = smoothstep(noise(rng, shape, rng.uniform(2, 4)), rng.uniform(1.0, 1.6), 2.2)
+        thin *= smoothstep(clouds(rng, shape, 60, octaves=2), -0.5, 0.8)
+        toner *= 1 - np.float32(rng.uniform(0.3, 0.75)) * thin
+    specks = smoothstep(noise(rng, shape, rng.uniform(1.2, 2.2)), rng.uniform(2.3, 3.0), 3.2)
+    toner = np.maximum(toner, specks * np.float32(rng.uniform(0.4, 0.9)))
+    if rng.random() < 0.4:
+        toner = np.maximum(toner, _streaks(rng, shape))
+    if rng.random() < 0.4:  # a grey veil
+        toner += np.float32(rng.uniform(0.02, 0.12)) * (1 + clouds(rng, shape, 0.4 * max(shape), octaves=2))
+    black = np.float32(rng.uniform(0.02, 0.2))
+    return Page(_as_picture(1 - np.clip(toner, 0, 1) * (1 - black)), page.ink)
+
+
+def _streaks(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
+    """Thin pale lines that run down the whole sheet, broken here and there."""
+    columns = np.zeros(shape[1], np.float32)
+    for _ in range(1 + int(rng.integers(1, 4) * shape[1] / 500)):
+        columns[int(rng.integers(shape[1]))] = rng.uniform(0.1, 0.4)
+    wide = blur(columns[None, :], rng.uniform(0.3, 0.8))
+    broken = np.clip(0.7 + np.float32(0.5) * noise(rng, (shape[0], 1), 60), 0, 1)
+    streaks: Field = wide * broken
+    return streaks
+
+
+def microfilm(page: Page, rng: np.random.Generator) -> Page:
+    """Grey film: uneven density, grain, scratches along it and dust on it."""
+    shape = page.shape
+    density = 1 + np.float32(rng.uniform(0, 0.2)) * ramp(rng, shape)
+    density += np.float32(rng.uniform(0.03, 0.12)) * clouds(
+        rng, shape, rng.uniform(0.3, 0.8) * max(shape), octaves=2
+    )
+    flat = blur(_grey(page), rng.uniform(0.4, 1.0))
+    dark, light = _levels(page)
+    # The film's range: flatter than the page, never so flat that ink is lost.
+    span = max(rng.uniform(0.45, 1.0), min(1.0, LEAST / max(light - dark, LEAST)))
+    flat = (flat * np.float32(span) + np.float32(rng.uniform(0, 1 - span))) * density
+    contrast = max((light - dark) * span, LEAST)
+    flat += noise(rng, shape, rng.uniform(1.5, 2.5)) * np.float32(
+        min(rng.uniform(0.01, 0.05), 0.4 * contrast)
+    )
+    for _ in range(int(rng.integers(0, 5))):
+        flat += _scratch(rng, shape) * np.float32(rng.choice((-1, 1)) * rng.uniform(0.1, 0.5) * contrast)
+    if rng.random() < 0.6:
+        dust = smoothstep(white(rng, shape), 3.3, 3.8)
+        flat += blur(dust, rng.uniform(0.5, 1.0)) * np.float32(rng.choice((-1, 1)) * rng.uniform(0.5, 2))
+    return Page(_as_picture(flat), page.ink)
+
+
+def _scratch(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
+    """One long, hair-thin line, almost straight, along the film."""
+    rows = np.arange(shape[0], dtype=np.float32)
+    path = rng.uniform(0, shape[1]) + rng.normal(0, 0.02) * rows + 2 * noise(rng, (1, shape[0]), 80)[0]
+    across = np.arange(shape[1], dtype=np.float32)
+    line: Field = np.clip(
+        np.float32(rng.uniform(0.7, 1.4)) - np.abs(across[None, :] - path[:, None].astype(np.float32)), 0, 1
+    )
+    end = np.sort(rng.uniform(-0.3, 1.3, 2)) * shape[0]
+    line[(rows < end[0]) | (rows > end[1])] = 0
+    return line
+
+
+def snapshot(page: Page, rng: np.random.Generator) -> Page:
+    """A picture taken by hand: light that falls off, the shadow of a hand or a telephone, glare."""
+    shape = page.shape
+    light = 1 + np.float32(rng.uniform(0.05, 0.4)) * ramp(rng, shape)
+    if rng.random() < 0.7:
+        light *= 1 - np.float32(rng.uniform(0.15, 0.6)) * _shadow(rng, shape)
+    light *= np.float32(rng.uniform(0.75, 1.0)) / light.max()
+    tint = 1 + rng.normal(0, 0.05) * np.array((1.0, 0.0, -1.0))  # a lamp or daylight
+    image = darkened(page.image, 1 - light, np.clip(tint, 0.8, 1.2))
+    if rng.random() < 0.35:
+        glare = _shadow(rng, shape) * np.float32(min(rng.uniform(0.1, 0.45), 1 - LEAST))
+        image = image + glare[..., None] * (1 - image)
+    return Page(np.clip(image, 0, 1), page.ink)
+
+
+def _shadow(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
+    """1 inside the shadow of fingers or of a straight-edged thing, 0 outside, with an edge of any softness.
+
+    It is made on a coarse grid: a shadow has no detail.
+    """
+    step = 4 if max(shape) > 128 else 1
+    small = shape[0] // step + 1, shape[1] // step + 1
+    y = np.linspace(0, shape[0] / max(shape), small[0], dtype=np.float32)[:, None]
+    x = np.linspace(0, shape[1] / max(shape), small[1], dtype=np.float32)[None, :]
+    angle = rng.uniform(0, 2 * math.pi)
+    c, s = np.float32(math.cos(angle)), np.float32(math.sin(angle))
+    y, x = y - np.float32(rng.uniform(0, 1)), x - np.float32(rng.uniform(0, 1))
+    along, across = x * c + y * s, y * c - x * s
+    if rng.random() < 0.5:  # a straight edge, or the corner of a telephone
+        away = along if rng.random() < 0.5 else np.maximum(np.abs(along) - 0.35, np.abs(across) - 0.2)
+    else:  # fingers side by side
+        away = np.full(small, np.float32(9))
+        for k in range(int(rng.integers(1, 5))):
+            reach, radius = rng.uniform(-0.1, 0.3), rng.uniform(0.04, 0.09)
+            tip = np.maximum(along - np.float32(reach), 0)
+            away = np.minimum(away, np.hypot(tip, across - np.float32(0.17 * k - 0.25)) - np.float32(radius))
+    soft = math.exp(rng.uniform(math.log(0.01), math.log(0.25)))
+    inside = 1 - smoothstep(away.astype(np.float32), -soft, soft)
+    if step == 1:
+        return inside[: shape[0], : shape[1]]
+    return enlarged(np.repeat(inside[..., None], 3, 2), shape, step)[..., 0]
+
+
+def clean(page: Page, rng: np.random.Generator) -> Page:
+    """A born-digital page: pure white paper, even ink, the slightest blur or none, and nothing else."""
+    sharp = rng.random() < 0.3
+    cover = page.ink.astype(np.float32) if sharp else blur(page.ink, rng.uniform(0.3, 0.7))
+    dark = np.clip(rng.choice((1.0, 0.9, 0.75)) * rng.normal(1, 0.02, 3), 0.5, 1)
+    return Page(darkened(np.ones_like(page.image), cover, dark), page.ink)

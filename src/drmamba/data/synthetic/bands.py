@@ -1,0 +1,50 @@
+"""White letters on black bands.
+
+Under `all` the black ground is ink and the letters are paper: black stays black, and the letters stay readable.
+Under `contest` the pages have no bands, because whatever was called ink there would contradict other pages.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from drmamba.data.synthetic.galley import Galley, column
+from drmamba.data.synthetic.layers import Layer, ink_tone
+from drmamba.data.synthetic.plate import Box, Plate
+from drmamba.data.synthetic.printing import worn
+from drmamba.data.synthetic.shop import Shop, log_uniform
+from drmamba.data.synthetic.typecase import set_type, some_words
+
+
+def bands(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+    """Paragraphs with bands between them, as in catalogues, advertisements and the heads of tables."""
+    page, script = plate.page, shop.script(rng)
+    face, heavy = shop.face(rng, script), shop.face(rng, script, style="heavy")
+    size = int(log_uniform(rng, 10, 28))
+    galley = Galley(rng, face, size, plate, page.width)
+    pitch = size * rng.uniform(1.1, 1.5)
+    top = page.top
+    ground = np.zeros(plate.shape, np.float32)
+    grounds: list[Box] = []
+    while top < page.bottom:
+        height = log_uniform(rng, 1.6 * size, max(2 * size, min(220, 0.5 * page.height)))
+        left = page.left + (rng.uniform(0, 0.5) * page.width if rng.random() < 0.4 else 0)
+        right = page.right - (rng.uniform(0, 0.4) * page.width if rng.random() < 0.4 else 0)
+        box = Box(left, top, right, top + height)
+        if plate.sees(box):
+            part = plate.part(box)
+            ground[part] = 1
+            grounds.append(box)
+            letters = plate.overlay()
+            large = max(7, int(height * rng.uniform(0.45, 0.8)))
+            words = set_type(heavy, large, some_words(rng, heavy, 1 + int(box.width / large / 2.9)))
+            letters.paste("text", words, left + 0.3 * large, top + (height - words.shape[0]) / 2)
+            ground[part] -= letters.canvas("text")[part]
+        top += height + rng.uniform(0.3, 1.5) * size
+        bottom = top + rng.integers(1, 12) * pitch
+        column(plate, galley, rng, Box(page.left, top, page.right, bottom), pitch=pitch)
+        top = bottom + rng.uniform(0.3, 1.5) * size
+    for box in grounds:  # no line of text reaches into a band
+        plate.clear(box)
+    ink, wear = ink_tone(rng, soot=rng.random() < 0.7), rng.uniform(0, 0.5) * min(1, size / 18)
+    return [*plate.layers(ink, rng, wear), Layer(worn(ground, rng, wear), ink, "band")]

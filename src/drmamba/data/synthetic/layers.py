@@ -1,0 +1,113 @@
+"""Layers of ink on a sheet, and the exact truth of them under every ink convention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drmamba.config import Convention
+from drmamba.data.degrade.wide import clouds, noise
+from drmamba.data.fields import Field, blur
+from drmamba.data.geometry import hardened
+from drmamba.data.layering import darkened
+from drmamba.data.page import Ink, Page, Picture
+
+# Under `all` everything but "tone" is ink, under `contest` only "text". A "band" is the dark ground of
+# white letters: black stays black under `all`, and no page shows one under `contest`, because there
+# neither the ground nor the letters could be called ink without contradicting other pages.
+Kind = Literal["text", "line", "drawing", "stamp", "band", "tone"]
+
+# The share of light that inks take from red, green and blue when fresh; then how often each is used.
+INKS: tuple[tuple[tuple[float, float, float], float], ...] = (
+    ((0.86, 0.86, 0.84), 4),  # black
+    ((0.62, 0.72, 0.80), 4),  # iron gall, browned
+    ((0.42, 0.55, 0.66), 2),  # the same, pale
+    ((0.55, 0.55, 0.53), 2),  # grey, pencil
+    ((0.70, 0.62, 0.38), 1),  # blue
+    ((0.25, 0.72, 0.76), 0.7),  # red
+)
+COLOURED = ((0.22, 0.72, 0.76), (0.72, 0.60, 0.30), (0.62, 0.66, 0.38), (0.55, 0.70, 0.45))
+
+Tone = NDArray[np.float32]  # (3,): the share of red, green and blue light that an ink takes
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One thing on the page: the share of each pixel it covers, the ink it is made with, and its kind."""
+
+    coverage: Field
+    dark: Tone
+    kind: Kind = "text"
+    texture: Field | None = None  # in [0, 1]: how much of the ink the paper took; truth does not heed it
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A picture, the text on it, and all that was printed, written or drawn; text is part of the latter."""
+
+    image: Picture
+    text: Ink
+    everything: Ink
+
+    def ink(self, convention: Convention) -> Ink:
+        """What counts as ink under a convention."""
+        return self.text if convention == "contest" else self.everything
+
+
+def ink_tone(rng: np.random.Generator, *, soot: bool = False) -> Tone:
+    """A random ink, more or less diluted; `soot` is always black."""
+    chances = np.cumsum([weight for _, weight in INKS])
+    drawn = int(np.searchsorted(chances, rng.uniform(0, chances[-1])))
+    base = np.array(INKS[0 if soot else drawn][0])
+    return np.clip(base * rng.uniform(0.6, 1.1) * rng.normal(1, 0.03, 3), 0.05, 0.97).astype(np.float32)
+
+
+def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> Scene:
+    """Lay ink on a sheet; truth is where it covers half a pixel, or is the crest of a hairline.
+
+    Layers of the same ink are printed at once. How an ink looks does not depend on which others there are.
+    """
+    image = np.ascontiguousarray(sheet).copy()
+    text, everything = (np.zeros(sheet.shape[:2], np.bool_) for _ in range(2))
+    seed = int(rng.integers(2**63))
+    printed: dict[int, tuple[Field, Layer]] = {}
+    for number, layer in enumerate(layers):
+        if layer.kind != "tone":
+            truth = hardened((layer.coverage * 255 + np.float32(0.5)).astype(np.uint8))
+            everything |= truth
+            if layer.kind == "text":
+                text |= truth
+        # The number keeps layers apart that have a texture, or an ink of their own.
+        key = id(layer.dark) if layer.texture is None and layer.kind not in ("band", "tone") else -1 - number
+        before = printed.get(key)
+        printed[key] = (np.maximum(before[0], layer.coverage) if before else layer.coverage, layer)
+    for number, (coverage, layer) in enumerate(printed.values()):
+        _print(image, coverage, layer, np.random.default_rng((seed, number)))
+    return Scene(image, text, everything)
+
+
+def _print(image: Picture, coverage: Field, layer: Layer, rng: np.random.Generator) -> None:
+    """Darken the picture where a layer covers it, a little soft and uneven as ink lies on paper."""
+    rows, columns = (np.flatnonzero(coverage.max(axis)) for axis in (1, 0))
+    if not len(rows):
+        return
+    part = slice(max(0, rows[0] - 3), rows[-1] + 4), slice(max(0, columns[0] - 3), columns[-1] + 4)
+    depth = coverage[part]
+    if rng.random() < 0.7 and layer.kind != "tone":
+        depth = blur(depth, rng.uniform(0.3, 0.9))
+    shape = depth.shape[0], depth.shape[1]
+    uneven = np.float32(rng.uniform(0, 0.25)) * clouds(rng, shape, 30, octaves=2)
+    uneven += np.float32(rng.uniform(0, 0.12)) * noise(rng, shape, 3)
+    depth = np.clip(depth * np.minimum(1 + uneven, np.float32(1.15)), 0, 1)
+    if layer.texture is not None:
+        depth *= layer.texture[part]
+    image[part] = darkened(image[part], depth, layer.dark)
+
+
+def truthful(scene: Scene, degraded: Page, convention: Convention) -> Page:
+    """The degraded picture of a scene with what is left of its ink under a convention."""
+    return Page(degraded.image, degraded.ink & scene.ink(convention))

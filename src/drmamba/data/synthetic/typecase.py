@@ -1,0 +1,81 @@
+"""Type by the piece: letters are drawn once for a face and a size, and lines are put together from them.
+
+To draw a letter takes some fifty microseconds, because outlines are hinted; to copy it takes two.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from drmamba.data.fields import Field
+from drmamba.data.synthetic.fonts import loaded, settable
+from drmamba.data.synthetic.texts import SHAPED, Script
+
+LARGEST = 72  # pixels: larger letters are few on a page and are not kept
+
+
+class Face(NamedTuple):
+    """A font file and the script that is set with it."""
+
+    file: str
+    script: Script
+
+
+class Sort(NamedTuple):
+    """A piece of type: its picture from the face's top to its bottom, where that begins, and its width."""
+
+    picture: NDArray[np.uint8]
+    offset: int
+    advance: float
+
+
+def set_type(face: Face, size: int, text: str) -> Field:
+    """One line of text: as high as the face's letters reach, and as wide as the line is."""
+    if size > LARGEST:
+        return sort(face, size, text).picture * np.float32(1 / 255)
+    # Letters of shaped scripts change beside one another, so that words are their smallest pieces.
+    pieces = text.replace(" ", " \0").split("\0") if face.script in SHAPED else text
+    sorts = [kept_sort(face, size, piece) for piece in pieces]
+    starts = np.concatenate([[0.0], np.cumsum([s.advance for s in sorts])])
+    places = [int(start + 0.5) + s.offset for start, s in zip(starts, sorts, strict=False)]
+    lead = max(0, -min(places, default=0))
+    reach = max((place + s.picture.shape[1] for place, s in zip(places, sorts, strict=True)), default=1)
+    line = np.zeros((sum(metrics(face, size)), lead + max(1, reach)), np.uint8)
+    for place, piece in zip(places, sorts, strict=True):
+        there = line[:, lead + place : lead + place + piece.picture.shape[1]]
+        np.maximum(there, piece.picture, out=there)
+    return line * np.float32(1 / 255)
+
+
+def sort(face: Face, size: int, text: str) -> Sort:
+    """Letters drawn together as one piece of type."""
+    font = loaded(face.file, size, face.script in SHAPED)
+    ascent, descent = metrics(face, size)
+    left, _, right, _ = font.getbbox(text, anchor="ls")
+    canvas = Image.new("L", (max(0, int(right - left)), ascent + descent))
+    if canvas.width:
+        ImageDraw.Draw(canvas).text((-left, ascent), text, 255, font, anchor="ls")
+    return Sort(np.asarray(canvas), int(left), font.getlength(text))
+
+
+kept_sort = lru_cache(maxsize=1 << 15)(sort)
+
+
+@lru_cache(maxsize=4096)
+def metrics(face: Face, size: int) -> tuple[int, int]:
+    """How far a face reaches above and below the baseline, in pixels."""
+    ascent, descent = loaded(face.file, size, face.script in SHAPED).getmetrics()
+    return max(1, ascent), descent
+
+
+def some_words(rng: np.random.Generator, face: Face, count: int) -> str:
+    """So many words of the passages that the face can set, from a random one on."""
+    vocabulary = settable(face.file, face.script)
+    start = int(rng.integers(len(vocabulary)))
+    between = "" if face.script == "cjk" else " "
+    return between.join(vocabulary[(start + k) % len(vocabulary)] for k in range(count))
