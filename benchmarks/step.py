@@ -75,9 +75,9 @@ def whole_updates(
     def precise() -> AbstractContextManager[object]:
         return torch.autocast("cpu", torch.bfloat16) if arguments.precision == "bfloat16" else nullcontext()
 
-    def forward(network: torch.nn.Module, image: torch.Tensor) -> object:
+    def forward(network: torch.nn.Module, image: torch.Tensor, **situation: torch.Tensor) -> object:
         with precise():
-            return network(image)
+            return network(image, **situation)
 
     def losses(network: torch.nn.Module, batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         return learner.losses(partial(forward, network), batch)

@@ -12,6 +12,12 @@ from drmamba.errors import ConfigError
 
 C = TypeVar("C", bound="Config")
 
+STRIDES = (4, 8, 16, 32)  # of the encoder's features F_1 to F_4
+
+# What counts as ink: what the contests call ink, which is text only, or all that was printed, written or drawn.
+Convention = Literal["contest", "all"]
+CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
+
 Backend = Literal["auto", "reference", "chunked", "numba", "triton"]
 Directions = Literal[1, 4, 8]
 PresetName = Literal["tiny", "lite"]
@@ -166,6 +172,12 @@ class ModelConfig(Config):
 
     encoder: str = "convnext_tiny"
     decoder: tuple[int, int, int] = (384, 144, 96)  # widths of U_4, U_3, U_2
+    context: Literal[0, 4, 8] = (
+        0  # how many times the page is reduced to be seen beside a window; 0: it is not
+    )
+    conventions: tuple[
+        Convention, ...
+    ] = ()  # of ink, that the network can be asked for; none: there is one only
     block: BlockConfig = field(default_factory=BlockConfig)
     detail: DetailConfig = field(default_factory=DetailConfig)
 
@@ -174,6 +186,8 @@ class ModelConfig(Config):
         known = self.encoder in ENCODERS or self.encoder.startswith("timm/")
         self.require("encoder", known, f"one of {', '.join(ENCODERS)} or timm/<name>")
         self.require("decoder", min(self.decoder) >= 1, "three positive widths")
+        distinct = len(set(self.conventions)) == len(self.conventions)
+        self.require("conventions", distinct, "names that differ")
 
 
 PRESETS: dict[str, ModelConfig] = {
@@ -181,8 +195,10 @@ PRESETS: dict[str, ModelConfig] = {
     "lite": ModelConfig(
         encoder="efficientnet_lite0",
         decoder=(128, 64, 48),
+        context=4,
+        conventions=CONVENTIONS,
         block=BlockConfig(width=48),
-        detail=DetailConfig(width=16, head_width=32, dilations=(1, 2), fold=2),
+        detail=DetailConfig(width=16, head_width=32, dilations=(2,), fold=2),
     ),
 }
 
@@ -232,10 +248,6 @@ class DegradeConfig(Config):
         for item in fields(self):
             self.require(item.name, 0 <= getattr(self, item.name) <= 1, "a chance from 0 to 1")
 
-
-# What counts as ink: what the contests call ink, which is text only, or all that was printed, written or drawn.
-Convention = Literal["contest", "all"]
-CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 
 # Kinds of synthetic pages; SyntheticConfig says what is on them.
 World = Literal[
@@ -314,6 +326,24 @@ class SyntheticConfig(Config):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RegionConfig(Config):
+    """Wide pieces of pages that are degraded as a whole, and that crops are cut from."""
+
+    side: int = 0  # pixels, at most; 0: every crop is degraded by itself
+    crops: int = 4  # cut from each region, in as many updates
+    blank: float = 0.08  # share of the crops that are sought where there is least ink
+    cleared: float = 0.08  # chance that part of a region loses its writing
+    hidden: float = 0.2  # share of the crops that do not see their page
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require("side", self.side == 0 or self.side >= 64, "0, or 64 or more")
+        self.require("crops", self.crops >= 1, "1 or more")
+        for name in ("blank", "cleared", "hidden"):
+            self.require(name, 0 <= getattr(self, name) <= 1, "a chance from 0 to 1")
+
+
+@dataclass(frozen=True, kw_only=True)
 class DataConfig(Config):
     """Which pages are trained and validated on, and how crops are cut from them."""
 
@@ -321,25 +351,36 @@ class DataConfig(Config):
     validation_share: float = 0.1  # of the pages that are not held out
     validate_on: tuple[str, ...] = ()  # or these whole years
     zoom: tuple[float, float] = (0.7, 1.4)
+    wide_zoom: tuple[float, float] = (0.35, 2.5)  # of a share of the crops ...
+    wide: float = 0.0  # ... that is this large
     rotation: float = 4.0  # degrees, either way ...
     rotated: float = 0.3  # ... in this share of the crops
     flips: tuple[float, float, float] = (0.5, 0.5, 0.0)  # chance to mirror sideways, upside down, diagonally
     turns: float = 0.0  # chance that a finished crop lies on its side or upside down; nothing is mirrored
+    region: RegionConfig = field(default_factory=RegionConfig)
     least_ink: float = 0.005  # share of a crop that should be ink ...
     tries: int = 3  # ... found in this many attempts, or else taken as it is
     textures: str | None = None  # a folder of blank paper; without it all sheets are procedural
+    bared: float = 0.0  # share of the sheets that are other pages without their ink
     degrade: DegradeConfig = field(default_factory=DegradeConfig)
     synthetic_share: float = 0.0  # of the crops; 1 needs no real pages
+    # Share of the synthetic crops that are asked for by the contests' idea of ink, where the network knows another.
+    synthetic_contest: float = 0.5
     synthetic: SyntheticConfig = field(default_factory=SyntheticConfig)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require("synthetic_share", 0 <= self.synthetic_share <= 1, "from 0 to 1")
+        self.require("synthetic_contest", 0 <= self.synthetic_contest <= 1, "from 0 to 1")
         self.require("crop", self.crop >= 16, "16 or more")
         self.require("validation_share", 0 <= self.validation_share < 1, "from 0 to less than 1")
-        self.require(
-            "zoom", 0.1 <= self.zoom[0] <= self.zoom[1] <= 10, "two factors from 0.1 to 10, in order"
-        )
+        for name in ("zoom", "wide_zoom"):
+            low, high = getattr(self, name)
+            self.require(name, 0.1 <= low <= high <= 10, "two factors from 0.1 to 10, in order")
+        self.require("wide", 0 <= self.wide <= 1, "a chance from 0 to 1")
+        self.require("bared", 0 <= self.bared <= 1, "a chance from 0 to 1")
+        wide_enough = self.region.side == 0 or self.region.side >= self.crop
+        self.require("region", wide_enough, f"at least as wide as a crop, {self.crop} pixels")
         self.require("rotation", 0 <= self.rotation <= 45, "from 0 to 45 degrees")
         self.require("rotated", 0 <= self.rotated <= 1, "a chance from 0 to 1")
         self.require("flips", all(0 <= chance <= 1 for chance in self.flips), "three chances from 0 to 1")
@@ -413,6 +454,8 @@ class WindowConfig(Config):
 
 
 Precision = Literal["float32", "bfloat16"]
+Keep = Literal["text", "all"]
+KEPT: dict[Keep, Convention] = {"text": "contest", "all": "all"}  # the convention behind each choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -422,6 +465,8 @@ class InferenceConfig(Config):
     windows: WindowConfig = field(default_factory=WindowConfig)
     threshold: float = 0.5
     suppress: float = 1.0  # scales beta: 0 takes no background away, above 1 more than the model would
+    keep: Keep = "text"  # which marks are ink: writing alone, or all that was printed, written or drawn
+    context: bool = True  # the network sees the whole page, reduced, beside each window
     scale: Literal["auto"] | float = "auto"  # of the page, before the network sees it
     invert: bool = True  # white-on-black pages are turned round
     turn: bool = True  # pages whose lines run up or down are seen level
@@ -443,6 +488,7 @@ PROTOCOLS: dict[str, InferenceConfig] = {
     "everyday": InferenceConfig(),
     "paper": InferenceConfig(
         windows=WindowConfig(stride=256, fit=False),
+        context=False,
         scale=1.0,
         invert=False,
         turn=False,
@@ -647,7 +693,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     # strokes come out thin, and mirrored crops hide that bleed-through is mirrored.
     "lite": {
         "source": {"encoder_weights": "auto"},
-        "data": {"crop": 256, "flips": [0.0, 0.0, 0.0]},
+        "data": {"crop": 256, "flips": [0.0, 0.0, 0.0], "region": {"side": 1024}},
         "loss": {"alpha": 0.5, "beta": 0.5, "pfm": 0.1, "bnd": 0.0, "bce": 0.5},
         "train": {
             "batch": 4,

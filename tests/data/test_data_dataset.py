@@ -93,16 +93,16 @@ def test_synthetic_crops_need_no_pairs() -> None:
 
 def test_crops_find_ink_and_every_page_is_drawn(pairs: list[Pair]) -> None:
     pool = PagePool(pairs, PLAIN, Papers())
-    inked = [pool.crop(np.random.default_rng(seed)).ink.any() for seed in range(30)]
+    inked = [pool.crop(np.random.default_rng(seed))[0].ink.any() for seed in range(30)]
     assert np.mean(inked) > 0.9
-    drawn = {id(pool.page(np.random.default_rng(seed))[0]) for seed in range(200)}
+    drawn = {id(pool.page(np.random.default_rng(seed)).image) for seed in range(200)}
     assert len(drawn) == len(pairs)
     assert pool.verso(np.random.default_rng(0), (70, 50)).shape == (70, 50)
 
 
 def test_a_crop_larger_than_the_page_is_mirrored(pairs: list[Pair]) -> None:
     pool = PagePool(pairs, DataConfig(crop=200), Papers())
-    assert pool.crop(np.random.default_rng(0)).image.shape == (200, 200, 3)
+    assert pool.crop(np.random.default_rng(0))[0].image.shape == (200, 200, 3)
 
 
 def test_pages_of_two_sizes_are_refused(tmp_path: Path) -> None:

@@ -17,14 +17,14 @@ def test_a_window_mirrors_the_page_beyond_its_edges(
 ) -> None:
     page = np.arange(height * width, dtype=np.uint8).reshape(height, width)
     tiled = np.pad(page, ((200, 200), (200, 200)), mode="symmetric")
-    assert (window(page, top, left, size) == tiled[200 + top :, 200 + left :][:size, :size]).all()
+    assert (window(page, top, left, (size, size)) == tiled[200 + top :, 200 + left :][:size, :size]).all()
 
 
 @pytest.mark.parametrize("angle", [0.0, 3.0, -4.0, 30.0])
 @pytest.mark.parametrize("zoom", [0.7, 1.0, 1.4])
 def test_a_turned_piece_is_filled_to_its_corners(zoom: float, angle: float) -> None:
-    size = reach(64, zoom, angle)
-    result = turned(np.full((size, size, 3), 200, np.uint8), 64, zoom, angle)
+    size, _ = reach((64, 64), zoom, angle)
+    result = turned(np.full((size, size, 3), 200, np.uint8), (64, 64), zoom, angle)
     assert result.shape == (64, 64, 3)
     assert (abs(result.astype(int) - 200) <= 1).all()  # rotation has brought in none of the black beyond
 
@@ -32,13 +32,13 @@ def test_a_turned_piece_is_filled_to_its_corners(zoom: float, angle: float) -> N
 @pytest.mark.parametrize("angle", [0.0, 2.5, -4.0])
 @pytest.mark.parametrize("zoom", [0.7, 1.0, 1.3])
 def test_picture_and_truth_stay_together(zoom: float, angle: float) -> None:
-    size = reach(96, zoom, angle)
+    size, _ = reach((96, 96), zoom, angle)
     canvas = Image.new("L", (size, size))
     ImageDraw.Draw(canvas).ellipse((size * 0.3, size * 0.35, size * 0.6, size * 0.7), fill=255)
     coverage = np.asarray(canvas)
     picture = np.repeat((255 - coverage)[..., None], 3, 2)
-    ink = hardened(turned(coverage, 96, zoom, angle))
-    dark = turned(picture, 96, zoom, angle)[..., 0] < 128
+    ink = hardened(turned(coverage, (96, 96), zoom, angle))
+    dark = turned(picture, (96, 96), zoom, angle)[..., 0] < 128
     assert ink.sum() > 300
     assert np.count_nonzero(ink != dark) < 0.05 * ink.sum()
 
@@ -52,7 +52,7 @@ def test_a_hairline_stays_in_one_piece(line: tuple[float, ...], zoom: float, ang
     canvas = Image.new("L", (120, 120))
     ImageDraw.Draw(canvas).line(line, fill=255, width=1)
     coverage = np.pad(np.asarray(canvas), 80)
-    ink = hardened(turned(coverage, round(260 * zoom), zoom, angle))
+    ink = hardened(turned(coverage, (round(260 * zoom),) * 2, zoom, angle))
     pieces, count = ndimage.label(ink, np.ones((3, 3)))
     largest = np.bincount(pieces.ravel())[1:].max()
     assert largest >= 0.9 * ink.sum(), f"{count} pieces"
@@ -63,7 +63,7 @@ def test_thick_strokes_do_not_grow() -> None:
     coverage = np.zeros((200, 200), np.uint8)
     coverage[50:150, 80:90] = 255
     for zoom in (0.6, 0.8, 1.3):
-        ink = hardened(turned(coverage, round(200 * zoom), zoom, 0.0))
+        ink = hardened(turned(coverage, (round(200 * zoom),) * 2, zoom, 0.0))
         assert abs(ink.sum() - 1000 * zoom**2) < 0.12 * 1000 * zoom**2
 
 

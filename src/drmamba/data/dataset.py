@@ -9,12 +9,14 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from drmamba.config import DataConfig, LossConfig
+from drmamba.config import Convention, DataConfig, LossConfig
 from drmamba.data.degrade import degrade
+from drmamba.data.degrade.cleared import chances_after, cleared
 from drmamba.data.dibco import Pair
-from drmamba.data.page import Page
+from drmamba.data.page import Page, Picture
 from drmamba.data.papers import Papers
 from drmamba.data.pool import PagePool
+from drmamba.data.regions import Region, region_of
 from drmamba.data.synthetic import Synthesizer
 from drmamba.data.targets import targets
 from drmamba.errors import DataError
@@ -25,7 +27,11 @@ class CropDataset(Dataset[dict[str, Tensor]]):
 
     Real pages are decoded once and stay in memory. Without pairs every crop is synthetic.
 
-    Items: image (3, S, S) in [0, 1] and the targets of `data.targets`, each (S, S), all float32.
+    Items: image (3, S, S) in [0, 1] and the targets of `data.targets`, each (S, S), all float32. Where `conventions`
+    are given, also `convention`, the place among them of the one that the targets follow. Where pages are to be seen
+    reduced (`context`), also `page` (3, R, R), `place` (2,) and `visible` (), as `DRMamba.forward` takes them.
+
+    `slots` is the number of crops in one update: each has its own row of regions.
     """
 
     def __init__(
@@ -36,14 +42,24 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         *,
         seed: int = 0,
         length: int = 1 << 40,
+        context: int = 0,
+        conventions: Sequence[Convention] = (),
+        slots: int = 1,
     ) -> None:
         self.config, self.loss, self.seed, self.length = config, loss, seed, length
+        self.context, self.conventions, self.slots = context, tuple(conventions), slots
+        if context and not config.region.side:
+            raise DataError(
+                f"a network that sees its page ({context} times reduced) learns from regions: "
+                "set data.region.side, for example to 1024"
+            )
         papers = Papers(config.textures)
         self.share = config.synthetic_share
         if not pairs and config.synthetic_share < 1:
             raise DataError("there are no pairs to cut crops from; data.synthetic_share = 1 needs none")
         self.pool = PagePool(pairs, config, papers) if self.share < 1 else None
         self.synthesizer = Synthesizer(config.synthetic, papers) if self.share > 0 else None
+        self._regions: dict[int, tuple[int, Region]] = {}  # by slot: the number of its region, and the region
 
     def __len__(self) -> int:
         return self.length
@@ -51,20 +67,69 @@ class CropDataset(Dataset[dict[str, Tensor]]):
     def __getitem__(self, index: int) -> dict[str, Tensor]:
         if not 0 <= index < self.length:
             raise IndexError(index)
-        page = self.crop(np.random.default_rng((self.seed, index)))
+        if self.config.region.side:
+            page, convention, more = self._from_region(index)
+        else:
+            page, convention = self.crop(np.random.default_rng((self.seed, index)))
+            more = {}
         item = {name: torch.from_numpy(field) for name, field in targets(page.ink, self.loss).items()}
-        item["image"] = torch.from_numpy(np.ascontiguousarray(page.image.transpose(2, 0, 1)))
-        return item
+        item["image"] = _planes(page.image)
+        if self.conventions:
+            item["convention"] = torch.tensor(self.conventions.index(convention))
+        return item | more
 
-    def crop(self, rng: np.random.Generator) -> Page:
-        """One degraded crop, some of them turned with all that is on them."""
-        page = self._upright(rng)
-        if self.config.turns and rng.random() < self.config.turns:
-            return page.turned(int(rng.integers(1, 4)))
-        return page
+    def crop(self, rng: np.random.Generator) -> tuple[Page, Convention]:
+        """One degraded crop, some of them turned with all that is on them, and the convention of its ink."""
+        return self._turned(*self._upright(rng, (self.config.crop, self.config.crop)), rng)
 
-    def _upright(self, rng: np.random.Generator) -> Page:
+    def region(self, rng: np.random.Generator) -> Region:
+        """A wide piece of a page, degraded as a whole."""
+        least, most = self.config.crop, self.config.region.side
+        shape = (most, most) if rng.random() < 0.7 else tuple(rng.integers(least, most + 1, 2).tolist())
+        return Region(*self._turned(*self._upright(rng, shape), rng))
+
+    def _from_region(self, index: int) -> tuple[Page, Convention, dict[str, Tensor]]:
+        config = self.config
+        slot, number = region_of(index, self.slots, config.region.crops)
+        held = self._regions.get(slot)
+        if held is None or held[0] != number:
+            held = number, self.region(np.random.default_rng((self.seed, 1, slot, number)))
+            self._regions[slot] = held
+        region = held[1]
+        rng = np.random.default_rng((self.seed, 2, index))
+        top, left = region.place(rng, config)
+        more: dict[str, Tensor] = {}
+        if self.context:
+            more["page"] = _planes(region.overview(self.context, config.region.side))
+            more["place"] = torch.tensor([top, left], dtype=torch.float32)
+            more["visible"] = torch.tensor(float(rng.random() >= config.region.hidden))
+        return region.crop(top, left, config.crop), region.convention, more
+
+    def _upright(self, rng: np.random.Generator, shape: tuple[int, int]) -> tuple[Page, Convention]:
+        config = self.config
         if self.synthesizer and rng.random() < self.share:
-            return self.synthesizer.page(rng, (self.config.crop, self.config.crop))
+            convention: Convention = "contest"
+            if "all" in self.conventions and rng.random() >= config.synthetic_contest:
+                convention = "all"
+            return self.synthesizer.page(rng, shape, convention=convention), convention
         assert self.pool is not None
-        return degrade(self.pool.crop(rng), rng, self.config.degrade, self.pool)
+        if not config.region.side:
+            page, convention = self.pool.crop(rng)
+            return degrade(page, rng, config.degrade, self.pool), convention
+        page, convention = self.pool.region(rng)
+        chances = config.degrade
+        if rng.random() < config.region.cleared:
+            page, chances = cleared(page, rng), chances_after(chances)
+        return degrade(page, rng, chances, self.pool), convention
+
+    def _turned(
+        self, page: Page, convention: Convention, rng: np.random.Generator
+    ) -> tuple[Page, Convention]:
+        if self.config.turns and rng.random() < self.config.turns:
+            return page.turned(int(rng.integers(1, 4))), convention
+        return page, convention
+
+
+def _planes(image: Picture) -> Tensor:
+    """(H, W, 3) as (3, H, W)."""
+    return torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from drmamba.config import Convention
 from drmamba.data.layout import Entry, entries
 from drmamba.errors import DataError
 
@@ -27,6 +28,7 @@ class Pair:
     name: str
     image: Path
     truth: Path
+    convention: Convention = "contest"  # by which its ink was marked
 
     @property
     def label(self) -> str:

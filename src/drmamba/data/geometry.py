@@ -13,13 +13,17 @@ from drmamba.data.page import Ink
 FAINTEST = 48  # of 255: the share of a pixel that the crest of a hairline covers at least
 
 
-def window(pixels: NDArray[np.uint8], top: int, left: int, size: int) -> NDArray[np.uint8]:
-    """A square of the page; beyond its edges the page is mirrored, as often as needed."""
+Shape = tuple[int, int]  # height and width, in pixels
+
+
+def window(pixels: NDArray[np.uint8], top: int, left: int, shape: Shape) -> NDArray[np.uint8]:
+    """A rectangle of the page; beyond its edges the page is mirrored, as often as needed."""
     height, width = pixels.shape[:2]
-    if top >= 0 and left >= 0 and top + size <= height and left + size <= width:
-        return pixels[top : top + size, left : left + size]
-    rows = _mirrored(np.arange(top, top + size), height)
-    columns = _mirrored(np.arange(left, left + size), width)
+    bottom, right = top + shape[0], left + shape[1]
+    if top >= 0 and left >= 0 and bottom <= height and right <= width:
+        return pixels[top:bottom, left:right]
+    rows = _mirrored(np.arange(top, bottom), height)
+    columns = _mirrored(np.arange(left, right), width)
     return pixels[rows[:, None], columns[None, :]]
 
 
@@ -28,27 +32,29 @@ def _mirrored(index: NDArray[np.int64], length: int) -> NDArray[np.int64]:
     return np.minimum(index, 2 * length - 1 - index)
 
 
-def reach(size: int, zoom: float, angle: float) -> int:
-    """Side of the window that `turned` needs to fill size x size pixels at this zoom and angle (degrees)."""
+def reach(shape: Shape, zoom: float, angle: float) -> Shape:
+    """The window that `turned` needs to fill a shape at this zoom and angle (degrees)."""
     radians = math.radians(angle)
-    span = size / zoom
-    return (
-        math.ceil(span * (abs(math.cos(radians)) + abs(math.sin(radians)))) + 6
-    )  # and the reach of interpolation
+    along, across = abs(math.cos(radians)), abs(math.sin(radians))
+    height, width = (side / zoom for side in shape)
+    # Six more pixels: the reach of interpolation.
+    return math.ceil(height * along + width * across) + 6, math.ceil(width * along + height * across) + 6
 
 
-def turned(piece: NDArray[np.uint8], size: int, zoom: float, angle: float) -> NDArray[np.uint8]:
-    """The middle of a piece, turned by angle (degrees) and scaled by zoom to size x size pixels."""
+def turned(piece: NDArray[np.uint8], shape: Shape, zoom: float, angle: float) -> NDArray[np.uint8]:
+    """The middle of a piece, turned by angle (degrees) and scaled by zoom to the shape."""
+    height, width = shape
     if zoom == 1 and angle == 0:
-        start = (piece.shape[0] - size) // 2
-        return piece[start : start + size, start : start + size]
+        top, left = (piece.shape[0] - height) // 2, (piece.shape[1] - width) // 2
+        return piece[top : top + height, left : left + width]
     picture = Image.fromarray(piece)
     if angle:
         picture = picture.rotate(angle, Image.Resampling.BILINEAR)
-    margin = max(0.0, (piece.shape[0] - size / zoom) / 2)
-    box = (margin, margin, piece.shape[1] - margin, piece.shape[0] - margin)
+    down = max(0.0, (piece.shape[0] - height / zoom) / 2)
+    across = max(0.0, (piece.shape[1] - width / zoom) / 2)
+    box = (across, down, piece.shape[1] - across, piece.shape[0] - down)
     smooth = Image.Resampling.BICUBIC if piece.ndim == 3 else Image.Resampling.BILINEAR
-    return np.asarray(picture.resize((size, size), smooth, box))
+    return np.asarray(picture.resize((width, height), smooth, box))
 
 
 def hardened(coverage: NDArray[np.uint8]) -> Ink:
@@ -69,7 +75,7 @@ def hardened(coverage: NDArray[np.uint8]) -> Ink:
 def flipped(
     pixels: NDArray[np.uint8], sideways: bool, upside_down: bool, transposed: bool
 ) -> NDArray[np.uint8]:
-    """Mirror the rows, the columns and the diagonal of a square."""
+    """Mirror the rows, the columns and the diagonal."""
     if transposed:
         pixels = pixels.swapaxes(0, 1)
     return pixels[:: -1 if upside_down else 1, :: -1 if sideways else 1]

@@ -77,8 +77,8 @@ def scanned(texture: NDArray[np.uint8], rng: np.random.Generator, shape: tuple[i
     reach = math.ceil(side / zoom)
     top = int(rng.integers(max(1, texture.shape[0] - reach + 1)))
     left = int(rng.integers(max(1, texture.shape[1] - reach + 1)))
-    piece = flipped(window(texture, top, left, reach), *(rng.random(3) < 0.5))
-    sheet = turned(np.ascontiguousarray(piece), side, side / reach, 0)[: shape[0], : shape[1]]
+    piece = flipped(window(texture, top, left, (reach, reach)), *(rng.random(3) < 0.5))
+    sheet = turned(np.ascontiguousarray(piece), (side, side), side / reach, 0)[: shape[0], : shape[1]]
     tint = rng.normal(1, 0.03, 3).astype(np.float32) * np.float32(rng.uniform(0.8, 1.1) / 255)
     return np.clip(sheet * tint, 0, 1)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from drmamba.config import DataConfig
+from drmamba.config import Convention, DataConfig
+from drmamba.data.degrade.cleared import bare
 from drmamba.data.dibco import Pair
 from drmamba.data.geometry import flipped, hardened, reach, turned, window
 from drmamba.data.page import Ink, Page, Picture
@@ -17,6 +19,14 @@ from drmamba.errors import DataError
 from drmamba.images import read_ink, read_rgb
 
 Pixels = NDArray[np.uint8]
+
+
+class StoredPage(NamedTuple):
+    """A page in memory."""
+
+    image: Pixels  # (H, W) or (H, W, 3)
+    ink: Pixels  # (H, W), 0 and 255
+    convention: Convention  # by which its ink was marked
 
 
 class PagePool:
@@ -29,59 +39,74 @@ class PagePool:
         with ThreadPoolExecutor(2) as threads:
             self.pages = list(threads.map(decoded, pairs))
         # Large pages are drawn more often, but not so much that they crowd out the small ones.
-        weights = np.sqrt([ink.size for _, ink in self.pages])
+        weights = np.sqrt([stored.ink.size for stored in self.pages])
         self.chances = np.cumsum(weights / weights.sum())
 
-    def page(self, rng: np.random.Generator) -> tuple[Pixels, Pixels]:
-        """A random page: its pixels, (H, W) or (H, W, 3), and its ink as 0 and 255."""
+    def page(self, rng: np.random.Generator) -> StoredPage:
+        """A random page."""
         return self.pages[min(int(self.chances.searchsorted(rng.random())), len(self.pages) - 1)]
 
-    def crop(self, rng: np.random.Generator) -> Page:
+    def crop(self, rng: np.random.Generator) -> tuple[Page, Convention]:
         """One crop of a random page, turned, scaled and flipped."""
+        return self._piece(rng, self.page(rng), self.config.crop)
+
+    def region(self, rng: np.random.Generator) -> tuple[Page, Convention]:
+        """A wide piece of a random page: as much of it as a region may hold, but at least a crop."""
+        return self._piece(rng, self.page(rng), self.config.region.side)
+
+    def _piece(self, rng: np.random.Generator, stored: StoredPage, side: int) -> tuple[Page, Convention]:
         config = self.config
-        image, coverage = self.page(rng)
-        zoom = float(np.exp(rng.uniform(*np.log(config.zoom))))
+        zoom_range = config.wide_zoom if config.wide and rng.random() < config.wide else config.zoom
+        zoom = float(np.exp(rng.uniform(*np.log(zoom_range))))
         angle = float(rng.uniform(-1, 1)) * config.rotation if rng.random() < config.rotated else 0.0
-        size = reach(config.crop, zoom, angle)
+        height, width = (min(max(round(length * zoom), config.crop), side) for length in stored.ink.shape)
+        size = reach((height, width), zoom, angle)
         for _ in range(config.tries):  # look for ink: much of a page is blank
-            top, left = _corner(rng, image.shape, size)
-            piece = window(coverage, top, left, size)
+            top, left = _corner(rng, stored.ink.shape, size)
+            piece = window(stored.ink, top, left, size)
             if np.count_nonzero(piece[::4, ::4]) > config.least_ink * piece.size / 16:
                 break
         flips = rng.random(3) < config.flips
-        ink = hardened(flipped(turned(piece, config.crop, zoom, angle), *flips))
-        picture = flipped(turned(window(image, top, left, size), config.crop, zoom, angle), *flips)
+        ink = hardened(flipped(turned(piece, (height, width), zoom, angle), *flips))
+        picture = turned(window(stored.image, top, left, size), (height, width), zoom, angle)
+        picture = flipped(picture, *flips)
         picture = np.broadcast_to(picture if picture.ndim == 3 else picture[..., None], (*ink.shape, 3))
-        return Page(np.multiply(picture, np.float32(1 / 255), dtype=np.float32), ink)
+        return Page(np.multiply(picture, np.float32(1 / 255), dtype=np.float32), ink), stored.convention
 
     def verso(self, rng: np.random.Generator, shape: tuple[int, int]) -> Ink:
         """Ink of a random page as it is, or now and then turned on its side or shown from the front."""
-        _, coverage = self.page(rng)
+        coverage = self.page(rng).ink
         side = max(shape)
-        piece = window(coverage, *_corner(rng, coverage.shape, side), side)
+        piece = window(coverage, *_corner(rng, coverage.shape, (side, side)), (side, side))
         lot = rng.random()
         piece = piece.T if lot < 0.1 else piece[:, ::-1] if lot < 0.2 else piece
         return piece[: shape[0], : shape[1]] > 0
 
     def sheet(self, rng: np.random.Generator, shape: tuple[int, int]) -> Picture:
-        """A blank sheet."""
-        return self.papers.sheet(rng, shape)
+        """A blank sheet, or another page that has lost its ink."""
+        if rng.random() >= self.config.bared:
+            return self.papers.sheet(rng, shape)
+        stored = self.page(rng)
+        top, left = _corner(rng, stored.ink.shape, shape)
+        image, ink = (window(pixels, top, left, shape) for pixels in (stored.image, stored.ink))
+        picture = np.broadcast_to(image if image.ndim == 3 else image[..., None], (*shape, 3))
+        return bare(Page(np.multiply(picture, np.float32(1 / 255), dtype=np.float32), ink > 0), rng)
 
 
-def _corner(rng: np.random.Generator, shape: tuple[int, ...], size: int) -> tuple[int, int]:
+def _corner(rng: np.random.Generator, page: tuple[int, ...], shape: tuple[int, int]) -> tuple[int, int]:
     """Top and left of a random window; one larger than the page lies around it."""
     top, left = (
-        int(rng.integers(min(0, room), max(0, room) + 1)) for room in (shape[0] - size, shape[1] - size)
+        int(rng.integers(min(0, room), max(0, room) + 1)) for room in (page[0] - shape[0], page[1] - shape[1])
     )
     return top, left
 
 
-def decoded(pair: Pair) -> tuple[Pixels, Pixels]:
-    """The page's pixels, (H, W) where it is grey to save memory, and its ink as 0 and 255."""
+def decoded(pair: Pair) -> StoredPage:
+    """Read a pair; its picture stays (H, W) where it is grey, to save memory."""
     image, ink = read_rgb(pair.image), read_ink(pair.truth)
     if image.shape[:2] != ink.shape:
         sizes = " and ".join(f"{w} x {h}" for h, w in (image.shape[:2], ink.shape))
         raise DataError(f"{pair.image} and {pair.truth} differ in size: {sizes} pixels")
     if not (image != image[..., :1]).any():
         image = np.ascontiguousarray(image[..., 0])
-    return image, ink.astype(np.uint8) * np.uint8(255)
+    return StoredPage(image, ink.astype(np.uint8) * np.uint8(255), pair.convention)

@@ -26,8 +26,8 @@ def crop_source(
         make = stock.page if finished else stock.clean
         return lambda rng: make(rng, (config.crop, config.crop))
     if finished:
-        return lambda rng: degrade(stock.crop(rng), rng, config.degrade, stock)
-    return stock.crop
+        return lambda rng: degrade(stock.crop(rng)[0], rng, config.degrade, stock)
+    return lambda rng: stock.crop(rng)[0]
 
 
 def degradation_sheet(

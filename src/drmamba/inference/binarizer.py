@@ -46,6 +46,7 @@ from drmamba.inference.direction import lies_sideways, turned
 from drmamba.inference.grain import grained
 from drmamba.inference.lanes import Lanes
 from drmamba.inference.models import load_model
+from drmamba.inference.page_context import Situation, situation
 from drmamba.inference.quality import Quality, Tally, View
 from drmamba.inference.rescale import InvertedRows, ScaledRows, fitting_scale, restored
 from drmamba.inference.runtime import Runtime
@@ -243,20 +244,37 @@ class Binarizer:
         self, rows: Rows, config: InferenceConfig, view: View, predict: Predict | None = None
     ) -> Iterator[Band]:
         """The page's probability, or what `predict` gives in its place, at the page's own size."""
-        predict = predict or (each(_black) if view.bilevel else self._predict(config))
+        source = self.seen(rows, view)
+        if view.bilevel:
+            predict = predict or each(_black)
+        predict = predict or self._predict(config, self.situation(rows, config, view))
         if view.grain:
             predict = grained(predict, view.grain, view.solid)
         if view.sideways:
             predict = turned(predict)
-        source: Rows = InvertedRows(rows) if view.inverted else rows
-        if view.scale == 1:
-            return bands(source, predict, config.windows)
-        scaled = ScaledRows(source, view.scale)
-        return restored(bands(scaled, predict, config.windows), scaled.height, rows.height, rows.width)
+        found = bands(source, predict, config.windows)
+        return found if view.scale == 1 else restored(found, source.height, rows.height, rows.width)
 
-    def _predict(self, config: InferenceConfig) -> Predict:
+    def seen(self, rows: Rows, view: View) -> Rows:
+        """The page as it is tiled: turned round and scaled."""
+        source: Rows = InvertedRows(rows) if view.inverted else rows
+        return source if view.scale == 1 else ScaledRows(source, view.scale)
+
+    def situation(self, rows: Rows, config: InferenceConfig, view: View) -> Situation:
+        """What the network is to know of the page when it sees its windows."""
+        if not config.context:
+            return Situation()
+        return situation(self.seen(rows, view), view, config.windows, self.lanes)
+
+    def _predict(self, config: InferenceConfig, known: Situation | None = None) -> Predict:
+        known = known or Situation()
         return self.lanes.predict(
-            suppress=config.suppress, min_contrast=config.min_contrast, precision=config.precision
+            suppress=config.suppress,
+            min_contrast=config.min_contrast,
+            precision=config.precision,
+            convention=self.lanes.runtime.convention(config.keep),
+            page=known.page,
+            places=known.places,
         )
 
     def close(self) -> None:

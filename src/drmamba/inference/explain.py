@@ -18,7 +18,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, fields, replace
-from typing import TypeVar
+from itertools import repeat
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -33,7 +34,9 @@ from drmamba.inference.binarizer import Binarizer, Page
 from drmamba.inference.lanes import contrast
 from drmamba.inference.survey import survey
 from drmamba.inference.tiling import Predict, Probability
+from drmamba.inference.torch_runtime import as_image
 from drmamba.model.block import Maps
+from drmamba.model.context import PageFeatures
 from drmamba.model.network import DRMamba, Routes
 
 T = TypeVar("T")
@@ -90,6 +93,7 @@ class Exploration:
             )
         self.looked = survey(rows)
         self.view = binarizer.view(rows, self.looked, self.config)
+        self.situation = binarizer.situation(rows, self.config, self.view)
         self._left = keep
         self._seen: list[Seen] = []
         self.page = self._binarize(self._record)
@@ -142,7 +146,7 @@ class Exploration:
 
     def _record(self, windows: Iterator[RGB]) -> Iterator[Probability]:
         """A prediction that remembers."""
-        for seen in self._stream(map(self._looker, windows)):
+        for seen in self._stream(map(self._looker, windows, self.situation.places or repeat(None))):
             self._left -= seen.size
             if self._left < 0:  # all or nothing: half a page would be no help
                 seen = _without_knob(seen)
@@ -160,9 +164,10 @@ class Exploration:
         while waiting:
             yield waiting.popleft().result()
 
-    def _looker(self, window: RGB) -> Callable[[nn.Module], Seen]:
+    def _looker(self, window: RGB, place: tuple[int, int] | None) -> Callable[[nn.Module], Seen]:
         suppress, keep = self.config.suppress, self._left > 0
         blank = contrast(window) < self.config.min_contrast
+        convention = self.binarizer.lanes.runtime.convention(self.config.keep)
 
         @torch.inference_mode()
         def look(network: nn.Module) -> Seen:
@@ -171,7 +176,15 @@ class Exploration:
                     f"only a DRMamba network can explain itself, not a {type(network).__name__}; "
                     "of an exported model give the .safetensors file it was made from"
                 )
-            routes = network.routes(_image(window, network))
+            image = _image(window, network)
+            situation: dict[str, Any] = {"convention": convention}
+            if place is not None:
+                page = PageFeatures(*(found.to(image.device) for found in self.situation.page))
+                situation |= {
+                    "page": page,
+                    "place": torch.tensor([place], dtype=torch.float32, device=image.device),
+                }
+            routes = network.routes(image, **situation)
             found = _probability(network, routes, suppress, blank)
             D, B, beta = routes.maps
             means = torch.stack([D.mean(1), B.mean(1), beta.mean(1), (beta * B).mean(1)], 1)[0]
@@ -200,9 +213,7 @@ class Exploration:
 
 
 def _image(window: RGB, network: nn.Module) -> Tensor:
-    device = next(network.parameters()).device
-    batch = torch.from_numpy(np.array(window)[None]).to(device)
-    return batch.permute(0, 3, 1, 2).float() / 255
+    return as_image(np.array(window)[None], network)
 
 
 def _probability(network: DRMamba, routes: Routes, suppress: float, blank: bool) -> Probability:

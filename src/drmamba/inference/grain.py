@@ -102,6 +102,12 @@ def _grained(window: RGB, grain: float) -> RGB:
     return np.clip(BLACK + TONE * window + grain * pattern, 0, 255).astype(np.uint8)
 
 
+def as_scanned(page: RGB) -> RGB:
+    """The tones of a clean page as a scan has them, without the grain, which a reduced page does not show."""
+    scanned: RGB = np.clip(BLACK + TONE * page, 0, 255).astype(np.uint8)
+    return scanned
+
+
 @cache
 def _pattern() -> NDArray[np.float32]:
     """Soft noise of deviation 1 that repeats without a seam."""

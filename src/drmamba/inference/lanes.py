@@ -11,8 +11,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -22,13 +23,24 @@ import numpy as np
 from drmamba.config import EngineConfig, Precision
 from drmamba.errors import CheckpointError
 from drmamba.images import RGB
-from drmamba.inference.runtime import Runtime
+from drmamba.inference.runtime import Reduced, Runtime
 from drmamba.inference.tiling import Predict, Probability
 
 if TYPE_CHECKING:
     from torch import nn
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of the network beside its windows."""
+
+    suppress: float
+    precision: Precision
+    convention: int
+    page: Any
+    places: list[tuple[int, int]]  # of the windows, where the page is known
 
 
 class Lanes:
@@ -53,15 +65,28 @@ class Lanes:
         network.entered()
 
     def predict(
-        self, *, suppress: float = 1.0, min_contrast: int = 0, precision: Precision = "float32"
+        self,
+        *,
+        suppress: float = 1.0,
+        min_contrast: int = 0,
+        precision: Precision = "float32",
+        convention: int = 0,
+        page: Any = None,
+        places: Sequence[tuple[int, int]] = (),
     ) -> Predict:
-        """Windows to probabilities; those with less than min_contrast are blank without being run."""
+        """Windows to probabilities; those with less than min_contrast are blank without being run.
+
+        `page` is what `look` found on the page that the windows come from, and `places` the top and left of each of
+        them, in the order in which they come.
+        """
         self.runtime.check(precision)
 
         def stream(windows: Iterator[RGB]) -> Iterator[Probability]:
             waiting: deque[Future[list[Probability]]] = deque()
+            where = iter(places)
             while batch := list(islice(windows, self.batch)):
-                waiting.append(self._pool.submit(self._run, batch, suppress, min_contrast, precision))
+                asked = _Asked(suppress, precision, convention, page, list(islice(where, len(batch))))
+                waiting.append(self._pool.submit(self._run, batch, min_contrast, asked))
                 if len(waiting) > self.count + 1:
                     yield from waiting.popleft().result()
             while waiting:
@@ -69,22 +94,31 @@ class Lanes:
 
         return stream
 
+    def look(self, reduced: Reduced) -> Any:
+        """What the network finds on a reduced page, for `predict`."""
+        return self.submit(lambda network: self.runtime.look(network, reduced)).result()
+
     def submit(self, work: Callable[[Any], T]) -> Future[T]:
         """Run anything else with the lane's network (of torch), in turn with the windows."""
         return self._pool.submit(lambda: work(self._lane.network))
 
-    def _run(
-        self, windows: list[RGB], suppress: float, min_contrast: int, precision: Precision
-    ) -> list[Probability]:
+    def _run(self, windows: list[RGB], min_contrast: int, asked: _Asked) -> list[Probability]:
         results = [np.zeros(window.shape[:2], np.float32) for window in windows]
         seen = [i for i, window in enumerate(windows) if contrast(window) >= min_contrast]
         if not seen:
             return results
         batch = np.zeros((self.batch, *windows[0].shape), np.uint8)
+        situation: dict[str, Any] = {}
+        if asked.convention:
+            situation["convention"] = asked.convention
+        if asked.page is not None:
+            places = np.zeros((self.batch, 2), np.float32)
+            places[: len(seen)] = [asked.places[i] for i in seen]
+            situation |= {"page": asked.page, "places": places}
         for place, i in enumerate(seen):
             batch[place] = windows[i]
         started = time.thread_time()
-        found = self.runtime.run(self._lane.network, batch, suppress, precision)
+        found = self.runtime.run(self._lane.network, batch, asked.suppress, asked.precision, **situation)
         with self._counting:
             self.seconds += time.thread_time() - started
             self.pixels += found.size

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from drmamba.checkpoint import parse_header
 from drmamba.config import EngineConfig, Precision
 from drmamba.errors import BackendError, CheckpointError, MissingExtra
-from drmamba.inference.runtime import Runtime, Windows, usable_cores
+from drmamba.inference.runtime import Places, Runtime, Windows, usable_cores
 
 SETTINGS = {
     "session.intra_op.allow_spinning": "0",
@@ -61,6 +61,10 @@ class OnnxRuntime(Runtime):
         windows: Windows,
         suppress: float,
         precision: Precision = "float32",  # noqa: ARG002  the only one
+        *,
+        convention: int = 0,  # noqa: ARG002
+        page: Any = None,  # noqa: ARG002
+        places: Places | None = None,  # noqa: ARG002
     ) -> NDArray[np.float32]:
         """Probabilities of the windows."""
         found: NDArray[np.float32] = self._session.run(

@@ -91,6 +91,14 @@ def bands(rows: Rows, predict: Predict, config: WindowConfig | None = None) -> I
             open_rows[-done:] = 0
 
 
+def places(height: int, width: int, config: WindowConfig | None = None) -> list[tuple[int, int, int, int]]:
+    """Top, left, height and width of every window on a page of this size, in the order of `bands`."""
+    config = config or WindowConfig()
+    down = Axis.cover(height, config.window, config.stride, fit=config.fit)
+    across = Axis.cover(width, config.window, config.stride, fit=config.fit)
+    return [(top, left, down.size, across.size) for top in down.starts for left in across.starts]
+
+
 def _windows(rows: Rows, down: Axis, across: Axis) -> Iterator[RGB]:
     """Every window, line by line; rows shared by two lines of windows are read once."""
     held = np.empty((0, rows.width, 3), np.uint8)

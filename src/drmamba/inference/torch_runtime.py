@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import copy
 import queue
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from drmamba.config import EngineConfig, Precision
+from drmamba.config import EngineConfig, ModelConfig, Precision
 from drmamba.errors import BackendError
-from drmamba.inference.runtime import Runtime, Windows
+from drmamba.inference.runtime import Places, Reduced, Runtime, Windows
+from drmamba.model.context import PageFeatures, look_in_tiles
 from drmamba.model.fuse import fused
 from drmamba.model.network import DRMamba
 
@@ -26,6 +28,9 @@ class TorchRuntime(Runtime):
         self.count = (config.workers or torch.get_num_threads()) if on_cpu else len(self.devices)
         self.batch = 1 if on_cpu else config.batch
         self.precisions = ("float32", "bfloat16") if has_bfloat16(self.devices[0]) else ("float32",)
+        model = getattr(network, "config", None)
+        if isinstance(model, ModelConfig):
+            self.context, self.conventions = model.context, model.conventions
         # Batch norms folded, channels-last, a copy: the caller may go on training the network it gave.
         network = fused(network) if isinstance(network, DRMamba) else network.eval().requires_grad_(False)
         self._networks: queue.SimpleQueue[nn.Module] = queue.SimpleQueue()
@@ -47,16 +52,40 @@ class TorchRuntime(Runtime):
 
     @torch.inference_mode()
     def run(
-        self, lane: nn.Module, windows: Windows, suppress: float, precision: Precision = "float32"
+        self,
+        lane: nn.Module,
+        windows: Windows,
+        suppress: float,
+        precision: Precision = "float32",
+        *,
+        convention: int = 0,
+        page: PageFeatures | None = None,
+        places: Places | None = None,
     ) -> NDArray[np.float32]:
         """Probabilities by the lane's own network; scans are float32 at any precision."""
-        device = next(lane.parameters()).device
-        # (n, h, w, 3) seen as (n, 3, h, w) is channels-last without moving a byte.
-        image = torch.from_numpy(windows).to(device).permute(0, 3, 1, 2).float() / 255
-        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-            logits = lane(image, suppress=suppress).logits
+        image = as_image(windows, lane)
+        situation: dict[str, Any] = {}
+        if self.conventions:
+            situation["convention"] = convention
+        if page is not None and places is not None:
+            situation["page"] = PageFeatures(*(found.to(image.device) for found in page))
+            situation["place"] = torch.from_numpy(places).to(image.device)
+        with torch.autocast(image.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+            logits = lane(image, suppress=suppress, **situation).logits
         found: NDArray[np.float32] = logits.float().sigmoid().cpu().numpy()
         return found
+
+    @torch.inference_mode()
+    def look(self, lane: nn.Module, reduced: Reduced) -> PageFeatures | None:
+        """What the network finds on the reduced page; in tiles where that is large."""
+        return look_in_tiles(lane, as_image(reduced[None], lane)) if isinstance(lane, DRMamba) else None
+
+
+def as_image(windows: Windows, network: nn.Module) -> torch.Tensor:
+    """Windows (n, h, w, 3) as the network takes them, (n, 3, h, w) in [0, 1] on its device."""
+    device = next(network.parameters()).device
+    # Seen with another order of axes they are channels-last without moving a byte.
+    return torch.from_numpy(windows).to(device).permute(0, 3, 1, 2).float() / 255
 
 
 def has_bfloat16(device: torch.device) -> bool:

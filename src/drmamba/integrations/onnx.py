@@ -107,7 +107,7 @@ class Core(nn.Module):
     def forward(self, image: Tensor, suppress: Tensor) -> Tensor:
         """(B, 3, H, W), H and W multiples of 32, to logits (B, H, W)."""
         network, block = self.network, self.network.block
-        u = network._decoded(image)
+        u = network.decoded(image)
         s, g, delta, beta = block.gated(u, suppress)
         b = g * s
         if self.dual:  # both routes ride in one scan

@@ -47,7 +47,7 @@ class DualRouteBlock(nn.Module):
         self.has_beta = config.routes == "dual" and config.fusion == "subtract" and config.beta == "input"
         self.gates = nn.Linear(d, (4 if self.has_beta else 3) * d)  # W_s, W_g, W_delta, W_beta side by side
         # Horizons 1 / (delta * A_B), in tokens, where delta is still the typical one.
-        horizons = torch.exp(torch.linspace(*(math.log(h) for h in config.horizons), d))
+        horizons = torch.exp(torch.linspace(math.log(config.horizons[0]), math.log(config.horizons[1]), d))
         self.rate_B = nn.Parameter(_softplus_inverse(1 / (TYPICAL_DELTA * horizons)))
         if config.routes == "dual" and config.decay == "gap":
             self.A_gap = nn.Parameter(_softplus_inverse(torch.full((d,), GAP)))
@@ -63,7 +63,9 @@ class DualRouteBlock(nn.Module):
     def _balance(self) -> Tensor:
         """(d,): how much smaller the fast route's sums are than the slow one's, (1 - a_B) / (1 - a_D)."""
         if not self.config.balanced:
-            return torch.full((self.config.width,), UNBALANCED_BETA if self.config.fusion == "subtract" else 1.0)
+            return torch.full(
+                (self.config.width,), UNBALANCED_BETA if self.config.fusion == "subtract" else 1.0
+            )
         # From the horizons, not from learned rates: the constants are part of the architecture.
         A_D, A_B = self.rates()
         return torch.expm1(-TYPICAL_DELTA * A_B) / torch.expm1(-TYPICAL_DELTA * A_D)

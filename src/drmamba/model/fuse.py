@@ -21,7 +21,11 @@ def fused(network: DRMamba) -> DRMamba:
         for (name, conv), (norm_name, norm) in pairwise(children):
             if isinstance(conv, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d):
                 setattr(module, name, fuse_conv_bn_eval(conv, norm))
-                setattr(module, norm_name, Activate(norm.activation) if isinstance(norm, NormAct) else nn.Identity())
+                setattr(
+                    module,
+                    norm_name,
+                    Activate(norm.activation) if isinstance(norm, NormAct) else nn.Identity(),
+                )
     for parameter in network.parameters():
         parameter.requires_grad_(False)
     network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it

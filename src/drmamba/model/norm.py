@@ -39,9 +39,6 @@ class NormAct(nn.BatchNorm2d):
         if self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
 
-    def extra_repr(self) -> str:
-        return f"{super().extra_repr()}, activation={self.activation}"
-
 
 class Activate(nn.Module):
     """What is left of a `NormAct` whose norm was folded into the convolution before it."""

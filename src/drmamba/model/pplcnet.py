@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from drmamba.model.norm import Activation, NormAct
+
 WIDTHS = (48, 96, 192, 384)
 DEPTHS = (2, 2, 4, 2)  # blocks of stride 1 in each stage; all stages but the first begin with one of stride 2
 
@@ -30,19 +32,22 @@ class DepthwiseConv2d(nn.Conv2d):
 
 
 class ConvNorm(nn.Module):
-    def __init__(self, convolution: nn.Conv2d) -> None:
+    def __init__(self, convolution: nn.Conv2d, activation: Activation = "none") -> None:
         super().__init__()
         self.convolution = convolution
-        self.normalization = nn.BatchNorm2d(convolution.out_channels)
+        self.normalization = NormAct(convolution.out_channels, activation)
 
     def forward(self, x: Tensor) -> Tensor:
         y: Tensor = self.normalization(self.convolution(x))
         return y
 
 
-def conv_norm(width_in: int, width: int, kernel: int, stride: int = 1) -> ConvNorm:
+def conv_norm(
+    width_in: int, width: int, kernel: int, stride: int = 1, activation: Activation = "none"
+) -> ConvNorm:
     """An even kernel has no padding of its own: the stem adds a row below and a column on the right."""
-    return ConvNorm(nn.Conv2d(width_in, width, kernel, stride, padding=(kernel - 1) // 2, bias=False))
+    convolution = nn.Conv2d(width_in, width, kernel, stride, padding=(kernel - 1) // 2, bias=False)
+    return ConvNorm(convolution, activation)
 
 
 class Stem(nn.Module):
@@ -50,19 +55,18 @@ class Stem(nn.Module):
 
     def __init__(self, inner: int, width: int) -> None:
         super().__init__()
-        self.stem1 = conv_norm(3, inner, 3, stride=2)
-        self.stem2a = conv_norm(inner, inner // 2, 2)
-        self.stem2b = conv_norm(inner // 2, inner, 2)
-        self.stem3 = conv_norm(2 * inner, inner, 3, stride=2)
-        self.stem4 = conv_norm(inner, width, 1)
+        self.stem1 = conv_norm(3, inner, 3, stride=2, activation="relu")
+        self.stem2a = conv_norm(inner, inner // 2, 2, activation="relu")
+        self.stem2b = conv_norm(inner // 2, inner, 2, activation="relu")
+        self.stem3 = conv_norm(2 * inner, inner, 3, stride=2, activation="relu")
+        self.stem4 = conv_norm(inner, width, 1, activation="relu")
 
     def forward(self, x: Tensor) -> Tensor:
-        x = F.pad(F.relu(self.stem1(x), inplace=True), (0, 1, 0, 1))
-        branch = F.pad(F.relu(self.stem2a(x), inplace=True), (0, 1, 0, 1))
-        branch = F.relu(self.stem2b(branch), inplace=True)
+        x = F.pad(self.stem1(x), (0, 1, 0, 1))
+        branch = self.stem2b(F.pad(self.stem2a(x), (0, 1, 0, 1)))
         pooled = F.max_pool2d(x, 2, stride=1)
-        x = F.relu(self.stem3(torch.cat([pooled, branch], dim=1)), inplace=True)
-        return F.relu(self.stem4(x), inplace=True)
+        y: Tensor = self.stem4(self.stem3(torch.cat([pooled, branch], dim=1)))
+        return y
 
 
 class SqueezeExcitation(nn.Module):

@@ -69,9 +69,9 @@ class _BatchNormClamp(torch.autograd.Function):
         _apply(rows, _rows(y), scale, shift, np.float32(low), np.float32(high))
         ctx.save_for_backward(x)
         ctx.statistics = mean, inverse, scale, shift, np.float32(low), np.float32(high)
-        found = tuple(torch.from_numpy(values.astype(np.float32)) for values in (mean, variance))
-        ctx.mark_non_differentiable(*found)
-        return y, *found
+        means, variances = (torch.from_numpy(values.astype(np.float32)) for values in (mean, variance))
+        ctx.mark_non_differentiable(means, variances)
+        return y, means, variances
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
@@ -88,7 +88,15 @@ class _BatchNormClamp(torch.autograd.Function):
         offset = -scale * d_bias / len(rows) - slope * mean
         d_x = torch.empty_like(x)
         _gradient(
-            rows, d_y, _rows(d_x), scale, shift, low, high, slope.astype(np.float32), offset.astype(np.float32)
+            rows,
+            d_y,
+            _rows(d_x),
+            scale,
+            shift,
+            low,
+            high,
+            slope.astype(np.float32),
+            offset.astype(np.float32),
         )
         return d_x, *(torch.from_numpy(d.astype(np.float32)) for d in (d_weight, d_bias)), None, None, None
 

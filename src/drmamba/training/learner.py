@@ -21,6 +21,7 @@ from drmamba.training.schedule import rate_factor
 
 Batch = dict[str, Tensor]
 
+SITUATION = ("convention", "page", "place", "visible")  # what the network is told besides the crop itself
 DECAY_RATES = ("block.rate_B", "block.A_gap")  # the parameters behind A_B and A_D, Eq. (7)
 
 
@@ -42,7 +43,7 @@ class Learner:
         self.config = config
         self.optimizer = optimizer_for(self.network, config)
         self.average = Average(self.network, config.train.ema)
-        self.forward: Callable[[Tensor], Any] = self.network
+        self.forward: Callable[..., Any] = self.network
         self.backward: Callable[[Tensor], object] = Tensor.backward
         self.learn_from: Callable[[Any, float], dict[str, Tensor]] = self._learn_from
         self.reduce: Callable[[Tensor], Tensor] = Tensor.detach  # the mean over devices
@@ -85,10 +86,11 @@ class Learner:
         self.backward(loss * weight)
         return {"loss": loss.detach(), **parts}
 
-    def losses(self, forward: Callable[[Tensor], Any], batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+    def losses(self, forward: Callable[..., Any], batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """What to minimise, and the unweighted value of every term."""
         batch = {name: value.to(self.device, non_blocking=True) for name, value in batch.items()}
-        output = forward(batch.pop("image").contiguous(memory_format=torch.channels_last))
+        image = batch.pop("image").contiguous(memory_format=torch.channels_last)
+        output = forward(image, **{name: batch.pop(name) for name in SITUATION if name in batch})
         loss = compound(output.logits, output.auxiliary, batch, self.config.loss)
         return loss.total, loss.parts
 

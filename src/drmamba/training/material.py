@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drmamba.checkpoint import read_header
-from drmamba.config import RunConfig, replace_values
+from drmamba.config import CONVENTIONS, RunConfig, replace_values
 from drmamba.data.dataset import CropDataset
 from drmamba.data.dibco import Pair, Split, find_pairs, split
 from drmamba.data.manifest import manifest
@@ -63,7 +63,7 @@ class Material:
             if source.hold_out or source.extra:
                 raise DataError("synthetic pages have no years: leave out --hold-out and --extra")
             return cls(replace_values(config, {"data": {"synthetic_share": 1.0}}), Split((), (), ()), before)
-        extra = [pair for root in source.extra for pair in find_pairs(root)]
+        extra = [pair for given in source.extra for pair in _extra_pairs(given)]
         divided = split(
             find_pairs(source.data),
             source.hold_out,
@@ -84,9 +84,18 @@ class Material:
         """The sets trained on, for the model's provenance."""
         return tuple(sorted({pair.year for pair in self.split.train})) or (SYNTHETIC,)
 
-    def crops(self) -> CropDataset:
+    def crops(self, devices: int = 1) -> CropDataset:
         """The training crops."""
-        return CropDataset(self.split.train, self.config.data, self.config.loss, seed=self.config.train.seed)
+        model, train = self.config.model, self.config.train
+        return CropDataset(
+            self.split.train,
+            self.config.data,
+            self.config.loss,
+            seed=train.seed,
+            context=model.context,
+            conventions=model.conventions,
+            slots=train.batch * train.accumulation * devices,
+        )
 
     @cached_property
     def validation(self) -> list[ExamPage]:
@@ -121,6 +130,17 @@ class Material:
             image = (page.image * 255 + 0.5).astype(np.uint8)
             pages.append(ExamPage(SYNTHETIC, f"{number:03d}", made=(image, page.ink)))
         return pages
+
+
+def _extra_pairs(given: str) -> list[Pair]:
+    """The pairs below a folder; `FOLDER=all` says that their ink was marked by that convention."""
+    root, _, convention = given.partition("=")
+    pairs = find_pairs(root)
+    if not convention:
+        return pairs
+    if convention not in CONVENTIONS:
+        raise DataError(f"{given} names no ink convention; there are {', '.join(CONVENTIONS)}")
+    return [replace(pair, convention=convention) for pair in pairs]
 
 
 def exam(pairs: Sequence[Pair]) -> list[ExamPage]:

@@ -158,9 +158,9 @@ class _Run:
             return None
 
         def losses(network: torch.nn.Module, batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-            def forward(image: torch.Tensor) -> Any:
+            def forward(image: torch.Tensor, **situation: torch.Tensor) -> Any:
                 with self.engine.autocast():
-                    return network(image)
+                    return network(image, **situation)
 
             return learner.losses(forward, batch)
 
@@ -172,7 +172,7 @@ class _Run:
         """Update, watch and save until the end; then score."""
         train, place = self.config.train, self.position
         feed = Feed(
-            self.material.crops(),
+            self.material.crops(self.engine.world_size),
             place.step * train.accumulation,
             train.batch,
             workers=train.workers,

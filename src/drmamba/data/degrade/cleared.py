@@ -13,7 +13,7 @@ from drmamba.data.degrade.ink import layers
 from drmamba.data.degrade.wide import clouds, noise
 from drmamba.data.fields import Field, blur, ramp
 from drmamba.data.layering import covered
-from drmamba.data.page import Ink, Page
+from drmamba.data.page import Ink, Page, Picture
 
 LEAST = 0.004  # share of the page that must still be ink, or else all of it stays
 
@@ -32,6 +32,14 @@ def cleared(page: Page, rng: np.random.Generator) -> Page:
     paper = parts.paper + _grain(page, parts.paper, parts.near, rng)[..., None]
     around = np.minimum(blur(gone, 2.0) * 6, 1) * (1 - np.minimum(blur(kept, 1.0) * 3, 1))
     return Page(np.clip(covered(page.image, np.maximum(around, gone), paper), 0, 1), kept)
+
+
+def bare(page: Page, rng: np.random.Generator) -> Picture:
+    """The sheet without any ink; stains, and what shows through, stay."""
+    parts = layers(page)
+    paper = parts.paper + _grain(page, parts.paper, parts.near, rng)[..., None]
+    around = np.maximum(np.minimum(blur(page.ink, 2.0) * 6, 1), page.ink)
+    return np.clip(covered(page.image, around, paper), 0, 1)
 
 
 def chances_after(config: DegradeConfig, bleed_through: float = 0.8) -> DegradeConfig:

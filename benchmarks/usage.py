@@ -1,0 +1,73 @@
+"""What each route of a trained model is worth: FM, and the pixels that change, when a part of the block is replaced.
+
+    python benchmarks/usage.py --data ROOT --years 2012,2016,2018 MODEL [MODEL ...]
+
+D or B is set to zero, beta or the block's contribution to its mean over the window. Pages are seen in windows of 512
+with the default stride, by the network alone (no scaling, no page context unless --context is given).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from drmamba import checkpoint
+from drmamba.config import replace_values
+from drmamba.data.dibco import find_pairs
+from drmamba.metrics import count
+from drmamba.metrics.counts import f_measure
+from drmamba.model.alterations import ALTERATIONS, altered
+from drmamba.training.exam import WATCH, binarized
+from drmamba.training.material import exam
+
+
+def usage(model: Path, data: Path, years: list[str], *, context: bool) -> dict[str, dict[str, float]]:
+    """By replaced part ("whole": nothing): FM, its difference to the whole, and the share of pixels that change."""
+    network, _ = checkpoint.load(model)
+    network.eval()
+    pages = exam([pair for pair in find_pairs(data) if pair.year in years])
+    config = replace_values(WATCH, {"context": context})
+    whole = [found for _, found, _ in binarized(network, pages, config, "cpu")]
+    result: dict[str, dict[str, float]] = {}
+    for part in ("whole", *ALTERATIONS):
+        changed = network if part == "whole" else altered(network, part)
+        fm: dict[str, list[float]] = {year: [] for year in years}
+        pixels = []
+        for (page, found, truth), before in zip(binarized(changed, pages, config, "cpu"), whole, strict=True):
+            fm[page.year].append(f_measure(count(found, truth)))
+            pixels.append(float((found != before).mean()))
+        mean = float(np.mean([np.mean(values) for values in fm.values()]))
+        result[part] = {"fm": mean, "pixels": 100 * float(np.mean(pixels))}
+        result[part]["difference"] = mean - result["whole"]["fm"]
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, metavar="ROOT")
+    parser.add_argument("--years", default="2012,2016,2018")
+    parser.add_argument("--context", action="store_true", help="Show the network the whole page, too.")
+    parser.add_argument("--json", action="store_true", help="Print JSON instead of a table.")
+    parser.add_argument("models", type=Path, nargs="+", metavar="MODEL")
+    args = parser.parse_args()
+    found: dict[str, Any] = {}
+    for model in args.models:
+        found[str(model)] = usage(model, args.data, args.years.split(","), context=args.context)
+        if not args.json:
+            print(f"{model}\n{'replaced':<12} {'FM':>7} {'change':>7} {'pixels %':>9}")
+            for part, row in found[str(model)].items():
+                print(
+                    f"{part:<12} {row['fm']:7.2f} {row['difference']:+7.2f} {row['pixels']:9.2f}", flush=True
+                )
+    if args.json:
+        print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
