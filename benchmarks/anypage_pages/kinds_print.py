@@ -14,10 +14,12 @@ from anypage_pages.paper import CREAM, NEWSPRINT, OLD, WHITE, fold, make_paper, 
 from anypage_pages.prose import ENGLISH, HEADLINES, MASTHEADS, OTHER_LANGUAGES, TITLES
 from anypage_pages.scanning import any_capture, scan_page, shine_through
 from anypage_pages.typesetting import (
+    Font,
     Words,
     set_block,
     set_centred,
     set_rotated,
+    stroke_width,
     turn_block,
     write_strokes,
 )
@@ -37,19 +39,21 @@ def newspaper(number: int, rng: Generator) -> Page:
     left, right, y = 60.0, width - 60.0, 40.0
     masthead = MASTHEADS[number % len(MASTHEADS)]
     if number % 2:
-        write_strokes(canvas, "headline", ink, masthead, "gothiceng", 150, left + 20, y + 150, width=5)
+        size = min(150.0, 100 * (right - left - 40) / stroke_width("gothiceng", masthead, 100))
+        write_strokes(
+            canvas, "headline", ink, masthead, "gothiceng", size, left + 20, y + 150, width=size / 30
+        )
         y += 200
     else:
-        size = fitted_size(masthead, "Playfair Display", 800, right - left - 40, 170)
-        font = load_font("Playfair Display", size, 800)
+        largest = fitted_size(masthead, "Playfair Display", 800, right - left - 40, 170)
+        font = load_font("Playfair Display", largest, 800)
         y = set_centred(canvas, "headline", ink, masthead, font, width / 2, y)[3] + 24
     for thickness in (5.0, 1.8):
         canvas.rule((left, y, right, y + thickness), ink)
         y += thickness + 6
-    canvas.blocks.clear()
-    gutter, size = 36.0, int(rng.integers(24, 27))
+    gutter, body = 36.0, int(rng.integers(24, 27))
     column = (right - left - gutter * (columns - 1)) / columns
-    font = load_font(str(rng.choice(["PT Serif", "Vollkorn", "Crimson Text"])), size)
+    font = load_font(str(rng.choice(["PT Serif", "Vollkorn", "Crimson Text"])), body)
     for index in range(columns):
         x, top = left + index * (column + gutter), y + 14
         if index:
@@ -62,7 +66,7 @@ def newspaper(number: int, rng: Generator) -> Page:
             heading = pick_font(rng, "display", 44)
             for line in broken(title, heading, column):
                 top = set_centred(canvas, "headline", ink, line, heading, x + column / 2, top)[3] + 10
-            end = min(height - 50, top + rng.uniform(9, 22) * size * 1.2)
+            end = min(height - 50, top + rng.uniform(9, 22) * body * 1.2)
             read = index == 0 and not canvas.blocks
             box = (x, top + 6, x + column, end)
             top = set_block(canvas, "small print", ink, words, font, box, leading=1.2, read=read) + 10
@@ -74,12 +78,12 @@ def newspaper(number: int, rng: Generator) -> Page:
     return scan_page("newspaper", number, canvas, paper, any_capture(rng), rng)
 
 
-def broken(title: str, font: object, width: float) -> list[str]:
+def broken(title: str, font: Font, width: float) -> list[str]:
     """A title in lines that fit a column."""
     lines: list[str] = []
     for word in title.split():
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and font.getlength(longer) <= width:  # type: ignore[attr-defined]
+        if lines and font.getlength(longer) <= width:
             lines[-1] = longer
         else:
             lines.append(word)

@@ -148,6 +148,13 @@ def write_line(
     return x
 
 
+def stroke_width(name: str, text: str, size: float) -> float:
+    """The width of letters of a stroke font."""
+    font = stroke_font(name)
+    font.normalize_rendering(size)
+    return max((float(x) for stroke in font.strokes_for_text(text) for x, _ in stroke), default=0.0)
+
+
 def write_strokes(
     canvas: Canvas,
     category: Category,
