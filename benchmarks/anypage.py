@@ -9,8 +9,9 @@ It needs `pip install "drmamba[anypage]"`. The pages are made by code, with font
 uses. Each page has exact truth by category: text, small print, headlines, rules (frames and staves too) and
 drawings; halftones are not scored. In the table every figure is in per cent: the share of true pixels that were
 kept, by category; the share of found ink further than two pixels from any true ink; FM when everything drawn is
-ink, and FM as contests have it, where rules and drawings do not count; and wrong characters, read by tesseract if
-it is on the PATH. The method `truth` gives the true ink back: it shows what tesseract reads at best.
+ink; the same when ink that touches true ink is not wrong (bolder strokes cost nothing); FM as contests have it,
+where rules and drawings do not count; and wrong characters, read by tesseract if it is on the PATH. The method
+`truth` gives the true ink back: it shows what tesseract reads at best.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Pages judged one by one, with results kept in a folder so that a second run is quick."""
+"""Pages judged one by one. What methods found and its scores are kept, so that a second run is quick."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from anypage_pages import Page, generator_digest, make_page
+from anypage_pages import Mask, Page, generator_digest, make_page
 from anypage_scoring.characters import character_errors
 from anypage_scoring.methods import Method, make_method
 from anypage_scoring.scores import score_page
@@ -40,14 +42,14 @@ class Judge:
     def __init__(self, judging: Judging) -> None:
         self.judging = judging
         self.methods = [make_method(name, model=judging.model, keep=judging.keep) for name in judging.methods]
-        self._digest = generator_digest() + scoring_digest()
+        self._pages, self._scoring = generator_digest(), scoring_digest()
 
     def judge(self, kind: str, number: int) -> list[Row]:
         """The results of all methods on one page; the page is only made if a result is missing."""
         rows: list[Row] = []
         page: Page | None = None
         for method in self.methods:
-            path = self._path(method, kind, number)
+            path = self._path(".json", method, kind, number, self._scoring, self.judging.read)
             if path is not None and path.is_file() and self.judging.save is None:
                 rows.append(json.loads(path.read_text()))
                 continue
@@ -55,36 +57,53 @@ class Judge:
             row = self._judged(method, page)
             rows.append(row)
             if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                part = path.with_suffix(".part")
-                part.write_text(json.dumps(row))
-                part.replace(path)
+                keep_file(path, json.dumps(row).encode())
         return rows
 
     def _judged(self, method: Method, page: Page) -> Row:
-        found = method.find_ink(page)
+        found = self._found(method, page)
         if self.judging.save is not None:
             save_page(page, method.name, found, self.judging.save)
         characters = character_errors(found, page) if self.judging.read else {}
         facts = {"kind": page.kind, "number": page.number, "method": method.name}
         return {**facts, **asdict(score_page(found, page)), "characters": characters}
 
-    def _path(self, method: Method, kind: str, number: int) -> Path | None:
+    def _found(self, method: Method, page: Page) -> Mask:
+        """The ink that a method finds; it is kept, because a change of the scores does not change it."""
+        path = self._path(".png", method, page.kind, page.number)
+        if path is not None and path.is_file():
+            return ~np.asarray(Image.open(path), np.bool_)
+        found = method.find_ink(page)
+        if path is not None:
+            file = io.BytesIO()
+            Image.fromarray(~found).save(file, "PNG")
+            keep_file(path, file.getvalue())
+        return found
+
+    def _path(self, suffix: str, method: Method, *facts: Any) -> Path | None:
         if self.judging.cache is None:
             return None
-        facts = [self._digest, method.identity, kind, number, self.judging.read]
-        name = hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
-        return self.judging.cache / name[:2] / f"{name}.json"
+        everything = json.dumps([self._pages, method.identity, *facts], sort_keys=True, default=str)
+        name = hashlib.sha256(everything.encode()).hexdigest()
+        return self.judging.cache / name[:2] / f"{name}{suffix}"
+
+
+def keep_file(path: Path, content: bytes) -> None:
+    """Write a file of the cache whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part.write_bytes(content)
+    part.replace(path)
 
 
 def scoring_digest() -> str:
-    """A digest of the code that scores, so that a change of it empties the cache."""
+    """A digest of the code that scores: scores of another version are not used."""
     folder = Path(__file__).parent
     names = [folder / "scores.py", folder / "characters.py", folder.parent / "reading.py"]
     return hashlib.sha256(b"".join(path.read_bytes() for path in names)).hexdigest()
 
 
-def save_page(page: Page, method: str, found: np.ndarray[Any, Any], folder: Path) -> None:
+def save_page(page: Page, method: str, found: Mask, folder: Path) -> None:
     """Write the scan, the truth in colours of its categories, and what a method found."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / f"{page.name}-truth.png").is_file():

@@ -20,6 +20,7 @@ COLUMNS: tuple[tuple[str, str], ...] = (
     ("text", "text"),
     ("false_ink", "false ink"),
     ("fm", "FM"),
+    ("fm_loose", "FM loose"),
     ("fm_contest", "FM contest"),
     ("cer", "CER"),
     ("cer small print", "CER small print"),
@@ -48,7 +49,7 @@ def mean_scores(rows: Sequence[Row]) -> Means:
         values: dict[str, float | None] = {
             category: mean(row["kept"].get(category) for row in group) for category in CATEGORIES
         }
-        for measure in ("false_ink", "fm", "fm_contest"):
+        for measure in ("false_ink", "fm", "fm_loose", "fm_contest"):
             values[measure] = mean(row[measure] for row in group)
         values["cer"] = error_share(group, CATEGORIES)
         values["cer small print"] = error_share(group, ("small print",))

@@ -12,6 +12,8 @@ from drmamba.metrics import count
 from drmamba.metrics.counts import f_measure
 
 NEAR = 2.0  # pixels; found ink this close to true ink is a matter of stroke width, not false ink
+# Contests draw the edge of ink a little outside the middle of its slope from ink to paper, this truth in the middle.
+TOUCHING = 1.5  # pixels; neighbours along rows, columns and diagonals
 IGNORED_RIM = 2  # pixels around rules and drawings that the contests' convention ignores as well
 
 
@@ -22,6 +24,7 @@ class PageScores:
     kept: dict[Category, float]  # share of the true pixels that were found, by category
     false_ink: float  # share of the found pixels that lie further than NEAR from any true ink
     fm: float
+    fm_loose: float  # FM when found ink that touches true ink is not wrong: content without stroke width
     fm_contest: float | None  # None: the page has no writing
 
 
@@ -37,7 +40,8 @@ def score_page(found: Mask, page: Page) -> PageScores:
     total = np.count_nonzero(found)
     far = found & ~near(ink, NEAR)
     false_ink = 100 * float(np.count_nonzero(far) / total) if total else 0.0
-    return PageScores(kept, false_ink, f_measure(count(found, ink)), contest_f_measure(found, page))
+    loose = f_measure(count(found & (ink | ~near(ink, TOUCHING)), ink))
+    return PageScores(kept, false_ink, f_measure(count(found, ink)), loose, contest_f_measure(found, page))
 
 
 def contest_f_measure(found: Mask, page: Page) -> float | None:

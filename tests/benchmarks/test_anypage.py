@@ -1,6 +1,7 @@
 """The made pages of benchmarks/anypage.py: always the same, with a truth that fits the picture, and fair scores."""
 
 import ast
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +27,7 @@ def import_benchmark(name: str) -> ModuleType:
 pages = import_benchmark("anypage_pages")
 fonts = import_benchmark("anypage_pages.fonts")
 scores = import_benchmark("anypage_scoring.scores")
+judges = import_benchmark("anypage_scoring.judging")
 report = import_benchmark("anypage_scoring.report")
 reading = import_benchmark("reading")
 
@@ -107,6 +109,7 @@ def test_scores_of_known_pixels() -> None:
     assert result.kept == {"text": 50, "rule": 75}
     assert result.false_ink == pytest.approx(100 / 6)
     assert result.fm == pytest.approx(100 * 2 * 4 / (6 + 6))  # tp 4, found 6, true 6
+    assert result.fm_loose == pytest.approx(100 * 2 * 4 / (5 + 6))  # what touches the text is not wrong
     assert result.fm_contest == pytest.approx(100 * 2 * 1 / (3 + 2))  # the rule is ignored
 
 
@@ -118,6 +121,16 @@ def test_blank_result_keeps_nothing_and_adds_nothing() -> None:
 
 def test_page_without_writing_has_no_contest_score() -> None:
     assert scores.score_page(np.ones((20, 20), np.bool_), hand_made(drawing=[(4, 4)])).fm_contest is None
+
+
+def test_results_are_kept_between_runs(page, tmp_path: Path) -> None:
+    judging = judges.Judging(("truth",), "lite", None, False, tmp_path, None)
+    first = judges.Judge(judging).judge(page.kind, page.number)
+    kept = sorted(path.suffix for path in tmp_path.rglob("*.*"))
+    assert kept == [".json", ".png"]
+    assert judges.Judge(judging).judge(page.kind, page.number) == json.loads(json.dumps(first))
+    next(tmp_path.rglob("*.json")).unlink()  # as if the scores had changed: the ink is read back
+    assert judges.Judge(judging).judge(page.kind, page.number) == first
 
 
 @pytest.mark.parametrize(
@@ -132,8 +145,8 @@ def test_edit_distance(found: str, text: str, distance: int) -> None:
 def row(method: str, fm: float, kept: dict[str, float], wrong: int = 0) -> dict[str, object]:
     """A result on one newspaper."""
     characters = {"small print": [wrong, 100]}
-    facts = {"kind": "newspaper", "number": 0, "method": method, "false_ink": 0.0, "fm_contest": fm}
-    return {**facts, "fm": fm, "kept": kept, "characters": characters}
+    facts = {"kind": "newspaper", "number": 0, "method": method, "false_ink": 0.0}
+    return {**facts, "fm": fm, "fm_loose": fm, "fm_contest": fm, "kept": kept, "characters": characters}
 
 
 def test_goals_name_what_was_measured() -> None:
