@@ -123,7 +123,8 @@ def test_page_without_writing_has_no_contest_score() -> None:
     assert scores.score_page(np.ones((20, 20), np.bool_), hand_made(drawing=[(4, 4)])).fm_contest is None
 
 
-def test_results_are_kept_between_runs(page, tmp_path: Path) -> None:
+def test_results_are_kept_between_runs(page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judges, "make_page", lambda *_: page)
     judging = judges.Judging(("truth",), "lite", None, False, tmp_path, None)
     first = judges.Judge(judging).judge(page.kind, page.number)
     kept = sorted(path.suffix for path in tmp_path.rglob("*.*"))
