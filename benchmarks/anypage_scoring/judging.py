@@ -106,9 +106,9 @@ def scoring_digest() -> str:
 def save_page(page: Page, method: str, found: Mask, folder: Path) -> None:
     """Write the scan, the truth in colours of its categories, and what a method found."""
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / f"{page.name}-truth.png").is_file():
+    if not (folder / f"{page.name}-categories.png").is_file():
         Image.fromarray(page.scan).save(folder / f"{page.name}-scan.png")
-        Image.fromarray(coloured_truth(page)).save(folder / f"{page.name}-truth.png")
+        Image.fromarray(coloured_truth(page)).save(folder / f"{page.name}-categories.png")
     Image.fromarray(np.where(found, 0, 255).astype(np.uint8)).save(folder / f"{page.name}-{method}.png")
 
 
