@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -24,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from scipy import ndimage
+
+from reading import error_rate, read
 
 Grey = NDArray[np.uint8]
 
@@ -112,31 +113,6 @@ def sauvola(page: Grey, window: int = 75, k: float = 0.2) -> Grey:
     mean = ndimage.uniform_filter(values, window)
     deviation = np.sqrt(np.maximum(ndimage.uniform_filter(values**2, window) - mean**2, 0))
     return np.where(page <= mean * (1 + k * (deviation / 128 - 1)), 0, 255).astype(np.uint8)
-
-
-def read(page: Grey, folder: Path) -> str:
-    """What tesseract sees."""
-    path = folder / "page.png"
-    Image.fromarray(page).save(path, dpi=(300, 300))
-    command = ["tesseract", str(path), "stdout", "--psm", "6", "-l", "eng"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
-def edit_distance(a: str, b: str) -> int:
-    """Insertions, deletions and replacements that turn a into b, a row of the table at a time."""
-    letters = np.array([ord(c) for c in b])
-    row = np.arange(len(b) + 1)
-    steps = np.arange(len(b) + 1)
-    for number, letter in enumerate(a, 1):
-        best = np.minimum(row[:-1] + (letters != ord(letter)), row[1:] + 1)
-        row = np.minimum.accumulate(np.concatenate([[number], best]) - steps) + steps
-    return int(row[-1])
-
-
-def error_rate(found: str, text: str) -> float:
-    """Character errors for each character of the text."""
-    found, text = " ".join(found.split()), " ".join(text.split())
-    return edit_distance(found, text) / len(text)
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""How binarizers are judged on made pages: methods, scores, character errors and the table."""

@@ -1,0 +1,55 @@
+"""The binarizers that are compared, and what identifies each of them in the cache."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from anypage_pages.page import Mask, Page
+from drmamba import Binarizer
+from drmamba.config import CLASSICAL, InferenceConfig
+from drmamba.errors import ConfigError
+from drmamba.experiments.baselines import binarize, grey, library_version, settings
+from drmamba.inference.binarizer import UntrainedWarning
+
+CLASSICAL_METHODS = ("otsu", "sauvola", "gatos", "su")
+NETWORK, TRUTH = "drmamba", "truth"
+METHODS = (NETWORK, *CLASSICAL_METHODS)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A binarizer and everything that decides its pixels."""
+
+    name: str
+    identity: dict[str, Any]
+    find_ink: Callable[[Page], Mask]
+
+
+def make_method(name: str, *, model: str = "lite", keep: str | None = None) -> Method:
+    """A method by name; `truth` gives the true ink back, which shows what an OCR program can reach at best."""
+    if name == NETWORK:
+        return _network(model, keep)
+    if name == TRUTH:
+        return Method(TRUTH, {"method": TRUTH}, lambda page: page.ink)
+    if name in CLASSICAL:
+        identity = {"method": name, "library": library_version(), "settings": settings(name).to_dict()}
+        return Method(name, identity, lambda page: binarize(name, grey(page.scan)))
+    raise ConfigError(f"there is no method {name!r}; there are {', '.join((*METHODS, TRUTH))}")
+
+
+def _network(model: str, keep: str | None) -> Method:
+    chosen: dict[str, Any] = {}
+    if keep is not None:
+        if "keep" in {field.name for field in fields(InferenceConfig)}:
+            chosen["keep"] = keep
+        else:
+            print("This version has no setting `keep`, so --keep is ignored.", file=sys.stderr)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UntrainedWarning)
+        binarizer = Binarizer.from_pretrained(model, config=InferenceConfig(**chosen))
+    identity = {"method": NETWORK, "sha256": binarizer.sha256, "settings": asdict(binarizer.config)}
+    return Method(NETWORK, identity, lambda page: binarizer(page.scan).binary)
