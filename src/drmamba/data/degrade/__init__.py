@@ -14,10 +14,9 @@ import numpy as np
 
 from drmamba.config import DegradeConfig
 from drmamba.data.degrade import camera, copies, ink, paper
-from drmamba.data.degrade.cleared import cleared
 from drmamba.data.page import Ink, Page, Picture
 
-__all__ = ["cleared", "DEGRADATIONS", "Degradation", "Stock", "degrade"]
+__all__ = ["DEGRADATIONS", "Degradation", "Stock", "degrade"]
 
 
 class Stock(Protocol):
