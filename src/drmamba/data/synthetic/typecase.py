@@ -5,6 +5,7 @@ To draw a letter takes some fifty microseconds, because outlines are hinted; to 
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from PIL import Image, ImageDraw
 
 from drmamba.data.fields import Field
 from drmamba.data.synthetic.fonts import loaded, settable
-from drmamba.data.synthetic.texts import SHAPED, Script
+from drmamba.data.synthetic.texts import RIGHT_TO_LEFT, SHAPED, Script
 
 LARGEST = 72  # pixels: larger letters are few on a page and are not kept
 
@@ -39,7 +40,9 @@ def set_type(face: Face, size: int, text: str) -> Field:
     if size > LARGEST:
         return sort(face, size, text).picture * np.float32(1 / 255)
     # Letters of shaped scripts change beside one another, so that words are their smallest pieces.
-    pieces = text.replace(" ", " \0").split("\0") if face.script in SHAPED else text
+    pieces = re.split("( )", text) if face.script in SHAPED else list(text)
+    if face.script in RIGHT_TO_LEFT:
+        pieces.reverse()
     sorts = [kept_sort(face, size, piece) for piece in pieces]
     starts = np.concatenate([[0.0], np.cumsum([s.advance for s in sorts])])
     places = [int(start + 0.5) + s.offset for start, s in zip(starts, sorts, strict=False)]
