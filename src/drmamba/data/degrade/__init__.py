@@ -63,8 +63,12 @@ DEGRADATIONS: dict[str, Degradation] = {
     "jpeg": _alone(camera.jpeg),
     "clean": _alone(copies.clean),
 }
-# What is left out where another happens: a hard copy of faded ink would lose it.
-EXCLUDED: dict[str, tuple[str, ...]] = {"photocopy": ("faint",)}
+# What is left out where another happens: both together would lose the ink.
+EXCLUDED: dict[str, tuple[str, ...]] = {
+    "photocopy": ("faint",),
+    "snapshot": ("illumination",),
+    "microfilm": ("contrast", "photocopy"),
+}
 
 
 def degrade(page: Page, rng: np.random.Generator, config: DegradeConfig, stock: Stock) -> Page:
