@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from drmamba.config import DegradeConfig
-from drmamba.data.degrade import DEGRADATIONS, degrade, ink
+from drmamba.data.degrade import DEGRADATIONS, EXCLUDED, copies, degrade, ink
+from drmamba.data.degrade import paper as paper_damage
 from drmamba.data.page import Ink, Page, Picture
 from drmamba.data.papers import paper
 
@@ -153,6 +154,54 @@ def test_chances_rule_what_happens() -> None:
     assert (after == after[..., :1]).all()
     untouched = DegradeConfig(untouched=1.0)
     assert degrade(page, np.random.default_rng(0), untouched, Stock()) is page
+
+
+def test_a_clean_page_is_white_and_nothing_else_happens_to_it() -> None:
+    page = written()
+    always = DegradeConfig(**{f.name: float(f.name != "untouched") for f in fields(DegradeConfig)})
+    for seed in range(5):
+        after = degrade(page, np.random.default_rng(seed), always, Stock())
+        far = ink.layers(page).near == 0
+        assert (after.image[far] > 0.99).all()
+        assert contrast(after.image, page.ink) > 0.5
+        assert (after.ink == page.ink).all()
+
+
+def test_photocopies_are_hard_and_exclude_fading() -> None:
+    assert "faint" in EXCLUDED["photocopy"]
+    page = written(dark=0.35, light=0.7)
+    for seed in range(10):
+        after = copies.photocopy(page, np.random.default_rng(seed))
+        assert (after.image == after.image[..., :1]).all()
+        assert contrast(after.image, page.ink) > contrast(page.image, page.ink)
+
+
+@pytest.mark.parametrize("name", ["photocopy", "microfilm", "snapshot"])
+@pytest.mark.parametrize("dark", [0.2, 0.6])
+def test_copies_keep_the_ink_visible(name: str, dark: float) -> None:
+    page = written(dark=dark)
+    for seed in range(20):
+        after = DEGRADATIONS[name](page, np.random.default_rng(seed), Stock())
+        assert contrast(after.image, page.ink) > 0.02
+
+
+def test_guide_lines_are_pale_and_thin() -> None:
+    blank = Page(np.full((200, 200, 3), 0.8, np.float32), np.zeros((200, 200), bool))
+    for seed in range(10):
+        after = paper_damage.rulings(blank, np.random.default_rng(seed))
+        assert after.image.min() > 0.8 * (1 - 0.3)
+        assert not after.ink.any()
+
+
+@pytest.mark.parametrize("name", ["stain", "holes", "blots"])
+def test_damage_on_wide_regions_comes_small_as_well_as_large(name: str) -> None:
+    page = Page(np.full((700, 700, 3), 0.8, np.float32), np.zeros((700, 700), bool))
+    shares = []
+    for seed in range(16):
+        after = DEGRADATIONS[name](page, np.random.default_rng(seed), Stock())
+        shares.append((np.abs(after.image - page.image).max(2) > 0.02).mean())
+    assert min(shares) < 0.02
+    assert max(shares) > 5 * min(shares)
 
 
 def test_the_usual_mixture_leaves_most_ink_visible() -> None:

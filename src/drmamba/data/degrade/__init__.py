@@ -14,10 +14,9 @@ import numpy as np
 
 from drmamba.config import DegradeConfig
 from drmamba.data.degrade import camera, copies, ink, paper
-from drmamba.data.degrade.cleared import cleared
 from drmamba.data.page import Ink, Page, Picture
 
-__all__ = ["cleared", "DEGRADATIONS", "Degradation", "Stock", "degrade"]
+__all__ = ["DEGRADATIONS", "Degradation", "Stock", "degrade"]
 
 
 class Stock(Protocol):
@@ -64,8 +63,12 @@ DEGRADATIONS: dict[str, Degradation] = {
     "jpeg": _alone(camera.jpeg),
     "clean": _alone(copies.clean),
 }
-# What is left out where another happens: a hard copy of faded ink would lose it.
-EXCLUDED: dict[str, tuple[str, ...]] = {"photocopy": ("faint",)}
+# What is left out where another happens: both together would lose the ink.
+EXCLUDED: dict[str, tuple[str, ...]] = {
+    "photocopy": ("faint",),
+    "snapshot": ("illumination",),
+    "microfilm": ("contrast", "photocopy"),
+}
 
 
 def degrade(page: Page, rng: np.random.Generator, config: DegradeConfig, stock: Stock) -> Page:

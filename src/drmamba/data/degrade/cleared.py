@@ -10,6 +10,7 @@ from scipy import ndimage
 
 from drmamba.config import DegradeConfig
 from drmamba.data.degrade.ink import layers
+from drmamba.data.degrade.passes import grained
 from drmamba.data.degrade.wide import clouds, noise
 from drmamba.data.fields import Field, blur, ramp
 from drmamba.data.layering import covered
@@ -29,9 +30,10 @@ def cleared(page: Page, rng: np.random.Generator) -> Page:
     if not gone.any() or kept.mean() < LEAST:
         return page
     parts = layers(page)
-    paper = parts.paper + _grain(page, parts.paper, parts.near, rng)[..., None]
+    grain = _grain(page, parts.paper, parts.near, rng)
     around = np.minimum(blur(gone, 2.0) * 6, 1) * (1 - np.minimum(blur(kept, 1.0) * 3, 1))
-    return Page(np.clip(covered(page.image, np.maximum(around, gone), paper), 0, 1), kept)
+    image = covered(page.image, np.maximum(around, gone), parts.paper)
+    return Page(grained(image, (grain * around)[..., None], 1.0, in_the_dark=False), kept)
 
 
 def bare(page: Page, rng: np.random.Generator) -> Picture:

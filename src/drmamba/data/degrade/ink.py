@@ -41,17 +41,18 @@ def layers(page: Page) -> Layers:
     # Blocks full of ink borrow from further and further away.
     for sigma in (1.0, 3.0):
         sums = sums + np.float32(0.1) * blur(sums, sigma)
-    colour = sums[..., :3] + np.float32(1e-4) * page.image[::4, ::4].mean((0, 1))
-    paper = enlarged(colour / (sums[..., 3:] + np.float32(1e-4)), page.shape, BLOCK)
-    return Layers(page.image, np.maximum(paper, np.float32(0.02)), near)
+    colour = sums[..., :3] + np.float32(1e-4) * page.image[::8, ::8].reshape(-1, 3).mean(0)
+    paper = np.maximum(colour / (sums[..., 3:] + np.float32(1e-4)), np.float32(0.02))
+    return Layers(page.image, enlarged(paper, page.shape, BLOCK), near)
 
 
 def transmission(page: Page, parts: Layers) -> Colour:
     """(3,): the share of light that the ink of this page lets pass on average, at most 0.95."""
-    some = page.ink[::2, ::2]  # every fourth pixel tells as much
+    step = 2 if max(page.shape) <= 512 else 4  # a part of the pixels tells as much
+    some = page.ink[::step, ::step]
     if not some.any():
         return np.full(3, 0.4, np.float32)
-    passed = np.clip(parts.image[::2, ::2][some] / parts.paper[::2, ::2][some], 0, 1.5)
+    passed = np.clip(parts.image[::step, ::step][some] / parts.paper[::step, ::step][some], 0, 1.5)
     mean: Colour = passed.mean(0, dtype=np.float32)
     return np.clip(mean, np.float32(0.05), np.float32(0.95))
 

@@ -132,6 +132,11 @@ def _enlarged(values: Field, height: int, width: int, step: int) -> Picture:  # 
     result = np.empty((height, width, 3), np.float32)
     rows, columns = values.shape[0], values.shape[1]
     line = np.empty((columns, 3), np.float32)
+    left, share = np.empty(width, np.int64), np.empty(width, np.float32)
+    for x in range(width):
+        across = min(max((x + 0.5) / step - 0.5, 0.0), columns - 1.0)
+        left[x] = min(int(across), max(columns - 2, 0))
+        share[x] = across - left[x]
     for y in range(height):
         down = min(max((y + 0.5) / step - 0.5, 0.0), rows - 1.0)
         first = min(int(down), max(rows - 2, 0))
@@ -140,11 +145,10 @@ def _enlarged(values: Field, height: int, width: int, step: int) -> Picture:  # 
             for c in range(3):
                 line[k, c] = values[first, k, c] + t * (values[second, k, c] - values[first, k, c])
         for x in range(width):
-            across = min(max((x + 0.5) / step - 0.5, 0.0), columns - 1.0)
-            left = min(int(across), max(columns - 2, 0))
-            u, right = np.float32(across - left), min(left + 1, columns - 1)
+            k, u = left[x], share[x]
+            after = min(k + 1, columns - 1)
             for c in range(3):
-                result[y, x, c] = line[left, c] + u * (line[right, c] - line[left, c])
+                result[y, x, c] = line[k, c] + u * (line[after, c] - line[k, c])
     return result
 
 

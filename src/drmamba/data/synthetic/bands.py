@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from drmamba.data.synthetic.galley import Galley, column
-from drmamba.data.synthetic.layers import Layer, ink_tone
+from drmamba.data.synthetic.layers import Layer, printers_ink
 from drmamba.data.synthetic.plate import Box, Plate
 from drmamba.data.synthetic.printing import worn
 from drmamba.data.synthetic.shop import Shop, log_uniform
@@ -46,5 +46,5 @@ def bands(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
         top = bottom + rng.uniform(0.3, 1.5) * size
     for box in grounds:  # no line of text reaches into a band
         plate.clear(box)
-    ink, wear = ink_tone(rng, soot=rng.random() < 0.7), rng.uniform(0, 0.5) * min(1, size / 18)
+    ink, wear = printers_ink(rng, size), rng.uniform(0, 0.5) * min(1, size / 18)
     return [*plate.layers(ink, rng, wear), Layer(worn(ground, rng, wear), ink, "band")]

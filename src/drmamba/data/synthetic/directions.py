@@ -10,8 +10,8 @@ from drmamba.data.synthetic.galley import Galley, column
 from drmamba.data.synthetic.layers import Layer, ink_tone
 from drmamba.data.synthetic.pen import written
 from drmamba.data.synthetic.plate import Box, Plate
-from drmamba.data.synthetic.printing import lay
 from drmamba.data.synthetic.shop import Shop, clerk, log_uniform
+from drmamba.data.synthetic.typecase import lay
 
 
 def turned(picture: Field, degrees: float) -> Field:

@@ -38,20 +38,20 @@ def drawing(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
 def beside_text(shop: Shop, rng: np.random.Generator, plate: Plate, *, most: float = 0.6) -> Box:
     """Set text above or beside a picture's place with chance `most`, and a caption; the place that is left."""
     page = plate.page
-    # Beside text, a small window would often miss the picture.
-    if rng.random() >= most * min(1.0, 0.3 + 0.7 * plate.shape[1] / page.width):
+    if rng.random() >= most:
         return page
     face = shop.face(rng, shop.script(rng))
     size = int(log_uniform(rng, 9, 30))
     galley = Galley(rng, face, size, plate, page.width)
-    pitch, share = size * rng.uniform(1.1, 1.5), rng.uniform(0.3, 0.7)
-    split = page.top + share * page.height
+    pitch = size * rng.uniform(1.1, 1.5)
+    # They meet where it is seen, so that a small window does not miss one of them.
+    seen = plate.window
+    split = float(np.clip(seen.top + rng.uniform(0.2, 0.8) * seen.height, page.top, page.bottom))
     if rng.random() < 0.5:
-        middle = page.left + rng.uniform(0.3, 0.7) * page.width
+        middle = float(np.clip(seen.left + rng.uniform(0.2, 0.8) * seen.width, page.left, page.right))
         text, picture = page._replace(right=middle - size), page._replace(left=middle)
         if rng.random() < 0.5:
-            text = page._replace(left=page.left + picture.width + size)
-            picture = page._replace(right=page.left + picture.width)
+            text, picture = page._replace(left=middle + size), page._replace(right=middle)
     else:
         text, picture = page._replace(bottom=split), page._replace(top=split + size)
         if rng.random() < 0.5:

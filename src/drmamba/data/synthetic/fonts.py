@@ -21,10 +21,10 @@ from drmamba.errors import DataError
 SUFFIXES = (".ttf", ".otf", ".ttc")
 FEWEST = 15  # words that a font must be able to set
 BUILT_IN = ""  # stands for the font inside Pillow
-# By file name: fonts of signs, and fonts that look written.
+# By file name: fonts of signs, or with writing lines in every letter, and fonts that look written.
 _SIGNS = re.compile(
     r"symbol|emoji|dingbat|math|music|icon|d050000l|braille|barcode|fallback|lastresort"
-    r"|^cm(ex|sy|mi)|^stix(siz|nonuni)|biolinum_k",
+    r"|^cm(ex|sy|mi)|^stix(siz|nonuni)|biolinum_k|lignes",
     re.IGNORECASE,
 )
 _WRITTEN = re.compile(

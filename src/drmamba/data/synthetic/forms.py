@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from drmamba.data.synthetic.galley import Galley, headline
-from drmamba.data.synthetic.layers import COLOURED, Layer, ink_tone
+from drmamba.data.synthetic.layers import COLOURED, Layer, ink_tone, printers_ink
 from drmamba.data.synthetic.pen import Hand, Points, line_of_words, trace
 from drmamba.data.synthetic.plate import Box, Plate, shifted
 from drmamba.data.synthetic.shop import Shop, clerk, log_uniform
@@ -37,7 +37,7 @@ def form(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
         if rng.random() < 0.1:
             top += size * rng.uniform(1, 3)
             boxed = rng.random() < 0.6
-    return plate.layers(ink_tone(rng, soot=rng.random() < 0.6), rng, rng.uniform(0, 0.4)) + handwriting(
+    return plate.layers(printers_ink(rng, size), rng, rng.uniform(0, 0.4)) + handwriting(
         rng, plate, writer, strokes
     )
 
@@ -100,12 +100,13 @@ def ledger(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
         if rng.random() < 0.85:
             number = set_type(face, size, figure(rng))
             sheet.paste("text", number, page.right - number.shape[1] - rng.uniform(4, 30), y - 0.95 * size)
+    # Rules are ink under `all`, so that they are darker than the guide lines that never are.
     paper = rng.uniform(0.5, 0.9) * np.array(COLOURED[int(rng.integers(len(COLOURED)))])
     across = ink_tone(rng) * np.float32(rng.uniform(0.6, 1))
     ink = ink_tone(rng, soot=rng.random() < 0.4)
     return [
-        *plate.layers(np.maximum(across, np.float32(0.3)), rng, rng.uniform(0, 0.3)),
-        *downs.layers(np.maximum(paper, 0.25).astype(np.float32), rng, 0.0),
+        *plate.layers(np.maximum(across, np.float32(0.4)), rng, rng.uniform(0, 0.3)),
+        *downs.layers(np.maximum(paper, 0.38).astype(np.float32), rng, 0.0),
         *sheet.layers(ink, rng, 0.2),
         *handwriting(rng, plate, writer, strokes, ink),
     ]

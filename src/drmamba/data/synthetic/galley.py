@@ -109,6 +109,7 @@ def headline(
     if rng.random() < 0.5:
         text = text.upper()
     picture = set_type(face, size, text)
+    picture = picture[:, : max(1, int(box.width))]
     left = (box.left + box.right - picture.shape[1]) / 2 if centred else box.left
     plate.paste("text", picture, left, box.top)
     return float(picture.shape[0])

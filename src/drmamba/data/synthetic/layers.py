@@ -66,6 +66,12 @@ def ink_tone(rng: np.random.Generator, *, soot: bool = False) -> Tone:
     return np.clip(base * rng.uniform(0.6, 1.1) * rng.normal(1, 0.03, 3), 0.05, 0.97).astype(np.float32)
 
 
+def printers_ink(rng: np.random.Generator, size: float) -> Tone:
+    """Mostly black, and never pale for small type, of which nothing would be left once the page is degraded."""
+    least = np.float32(0.55 if size < 14 else 0.3)
+    return np.maximum(ink_tone(rng, soot=rng.random() < 0.6), least)
+
+
 def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> Scene:
     """Lay ink on a sheet; truth is where it covers half a pixel, or is the crest of a hairline.
 

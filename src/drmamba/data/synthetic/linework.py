@@ -124,7 +124,7 @@ def _engraved(
     for y in range(height):
         for x in range(width):
             k = area[y, x]
-            dark = tone[k] + (shade[y, x] if 0 < tone[k] < 1.2 else 0)
+            dark = min(0.85, tone[k] + shade[y, x]) if 0 < tone[k] < 1.2 else tone[k]
             if dark <= 0.05:
                 result[y, x] = 0
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from drmamba.data.synthetic.galley import Alignment, Galley, column, headline
-from drmamba.data.synthetic.layers import Layer, ink_tone
+from drmamba.data.synthetic.layers import Layer, printers_ink
 from drmamba.data.synthetic.plate import Box, Plate
 from drmamba.data.synthetic.shop import Shop, log_uniform
 from drmamba.data.synthetic.typecase import Face
@@ -43,7 +43,7 @@ def newspaper(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]
             first += wide
         _divider(rng, plate, Box(page.left, bottom, page.right, bottom + 8), thin)
         top = bottom + size * rng.uniform(0.6, 1.5)
-    return plate.layers(ink_tone(rng, soot=rng.random() < 0.85), rng, rng.uniform(0, 0.6) * min(1, size / 20))
+    return plate.layers(printers_ink(rng, size), rng, rng.uniform(0, 0.6) * min(1, size / 20))
 
 
 def _masthead(
@@ -124,4 +124,4 @@ def title(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
     if box.height > 2 * small and box.width > 6 * small:
         alignment: Alignment = rng.choice(("justified", "centre", "left"))
         column(plate, galley, rng, box, pitch=small * rng.uniform(1.05, 1.5), alignment=alignment)
-    return plate.layers(ink_tone(rng), rng, rng.uniform(0, 0.4) * min(1, small / 12))
+    return plate.layers(printers_ink(rng, small), rng, rng.uniform(0, 0.4) * min(1, small / 12))

@@ -8,7 +8,7 @@ import numpy as np
 
 from drmamba.data.fields import Field
 from drmamba.data.synthetic.galley import Galley, column, headline
-from drmamba.data.synthetic.layers import COLOURED, Layer, ink_tone
+from drmamba.data.synthetic.layers import COLOURED, Layer, printers_ink
 from drmamba.data.synthetic.linework import engraving
 from drmamba.data.synthetic.plate import Box, Plate
 from drmamba.data.synthetic.shop import Shop, log_uniform
@@ -32,7 +32,7 @@ def ornament(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
     galley = Galley(rng, face, size, plate, inner.width)
     pitch = size * rng.uniform(1.1, 1.5)
     column(plate, galley, rng, inner, pitch=pitch)
-    ink, wear = ink_tone(rng), rng.uniform(0, 0.5) * min(1, size / 24)
+    ink, wear = printers_ink(rng, size), rng.uniform(0, 0.5) * min(1, size / 24)
     side = pitch * int(rng.integers(2, 6))
     # The initial stands at the left of the text, or where a piece of a page shows the text.
     window = plate.window

@@ -23,7 +23,7 @@ def pencil(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
         middle = plate.window.top + rng.uniform(0.3, 0.7) * plate.shape[0]
         column(plate, galley, rng, plate.page._replace(bottom=middle), pitch=size * rng.uniform(1.1, 1.6))
         layers = plate.layers(ink_tone(rng), rng, rng.uniform(0, 0.4))
-    grey = np.float32(rng.uniform(0.22, 0.6)) * np.array((1, 1, 0.97), np.float32)
+    grey = np.float32(rng.uniform(0.3, 0.65)) * np.array((1, 1, 0.97), np.float32)
     grain = graphite(rng, plate.shape)
     layers.append(Layer(written(_writer(rng), rng, plate.shape), grey, "text", grain))
     if rng.random() < 0.35:

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from drmamba.data.fields import Field
 from drmamba.data.synthetic.layers import Kind, Layer, Tone
 from drmamba.data.synthetic.pen import Points, stamp
-from drmamba.data.synthetic.printing import lay, worn
+from drmamba.data.synthetic.printing import worn
+from drmamba.data.synthetic.typecase import lay
 
 SMALLEST = 640  # pixels: a page of which a smaller piece is seen is at least so long and wide
 

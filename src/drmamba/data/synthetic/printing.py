@@ -14,7 +14,7 @@ from drmamba.data.degrade.wide import clouds, noise
 from drmamba.data.fields import Field, blur, smoothstep
 from drmamba.data.synthetic.fonts import settable
 from drmamba.data.synthetic.texts import RIGHT_TO_LEFT, Script
-from drmamba.data.synthetic.typecase import Face, set_type
+from drmamba.data.synthetic.typecase import Face, lay, set_type
 
 
 def typeset(
@@ -57,17 +57,6 @@ def typeset(
             lay(page, line, shape[1] - start - line.shape[1] if script in RIGHT_TO_LEFT else start, place)
         top += step
     return page
-
-
-def lay(page: Field, picture: Field, left: float, top: float) -> None:
-    """Lay a picture of ink over what is on a page, its upper left corner at a place, inside the page or not."""
-    y, x = round(top), round(left)
-    rows = slice(max(0, y), min(page.shape[0], y + picture.shape[0]))
-    columns = slice(max(0, x), min(page.shape[1], x + picture.shape[1]))
-    if rows.start < rows.stop and columns.start < columns.stop:
-        there = page[rows, columns]
-        piece = picture[rows.start - y : rows.stop - y, columns.start - x : columns.stop - x]
-        np.maximum(there, piece, out=there)
 
 
 def _words(vocabulary: tuple[str, ...], start: int, length: int, capitals: bool) -> list[str]:

@@ -146,6 +146,9 @@ class Synthesizer:
             config = replace(
                 config, bleed_through=min(1.0, 2 * config.bleed_through), faint=0.2 * config.faint
             )
+        # Pencil is pale as it is; wide dark areas that are faded could be anything.
+        if world in ("pencil", "woodcut", "halftone", "bands"):
+            config = replace(config, faint=0.3 * config.faint)
         return truthful(scene, degrade(Page(scene.image, scene.everything), rng, config, self), convention)
 
     def verso(self, rng: np.random.Generator, shape: tuple[int, int]) -> Ink:

@@ -8,7 +8,7 @@ import numpy as np
 
 from drmamba.data.fields import Field
 from drmamba.data.synthetic.galley import Galley, column, headline
-from drmamba.data.synthetic.layers import Layer, ink_tone
+from drmamba.data.synthetic.layers import Layer, printers_ink
 from drmamba.data.synthetic.plate import Box, Plate
 from drmamba.data.synthetic.shop import Shop, log_uniform
 from drmamba.data.synthetic.typecase import Face, set_type
@@ -34,7 +34,7 @@ def table(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
     box = Box(page.left, top, page.right, bottom).inset(rng.uniform(0, 0.05) * page.width, 0)
     if box.height > 3 * size:
         ruled(plate, rng, box, galley, heavy)
-    return plate.layers(ink_tone(rng), rng, rng.uniform(0, 0.5) * min(1, size / 20))
+    return plate.layers(printers_ink(rng, size), rng, rng.uniform(0, 0.5) * min(1, size / 20))
 
 
 def ruled(plate: Plate, rng: np.random.Generator, box: Box, galley: Galley, heavy: Face) -> None:

@@ -5,16 +5,18 @@ To draw a letter takes some fifty microseconds, because outlines are hinted; to 
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
 
 from drmamba.data.fields import Field
 from drmamba.data.synthetic.fonts import loaded, settable
-from drmamba.data.synthetic.texts import SHAPED, Script
+from drmamba.data.synthetic.texts import RIGHT_TO_LEFT, SHAPED, Script
+
+Pixels = TypeVar("Pixels", Field, NDArray[np.uint8])
 
 LARGEST = 72  # pixels: larger letters are few on a page and are not kept
 
@@ -39,7 +41,9 @@ def set_type(face: Face, size: int, text: str) -> Field:
     if size > LARGEST:
         return sort(face, size, text).picture * np.float32(1 / 255)
     # Letters of shaped scripts change beside one another, so that words are their smallest pieces.
-    pieces = text.replace(" ", " \0").split("\0") if face.script in SHAPED else text
+    pieces = re.split("( )", text) if face.script in SHAPED else list(text)
+    if face.script in RIGHT_TO_LEFT:
+        pieces.reverse()
     sorts = [kept_sort(face, size, piece) for piece in pieces]
     starts = np.concatenate([[0.0], np.cumsum([s.advance for s in sorts])])
     places = [int(start + 0.5) + s.offset for start, s in zip(starts, sorts, strict=False)]
@@ -56,14 +60,26 @@ def sort(face: Face, size: int, text: str) -> Sort:
     """Letters drawn together as one piece of type."""
     font = loaded(face.file, size, face.script in SHAPED)
     ascent, descent = metrics(face, size)
-    left, _, right, _ = font.getbbox(text, anchor="ls")
-    canvas = Image.new("L", (max(0, int(right - left)), ascent + descent))
-    if canvas.width:
-        ImageDraw.Draw(canvas).text((-left, ascent), text, 255, font, anchor="ls")
-    return Sort(np.asarray(canvas), int(left), font.getlength(text))
+    mask, (left, top) = font.getmask2(text, "L", anchor="ls")  # half the time of measuring, then drawing
+    width, height = mask.size
+    letters: NDArray[np.uint8] = np.frombuffer(bytes(mask), np.uint8).reshape(height, width)
+    picture: NDArray[np.uint8] = np.zeros((ascent + descent, width), np.uint8)
+    lay(picture, letters, 0, ascent + top)
+    return Sort(picture, int(left), font.getlength(text))
 
 
-kept_sort = lru_cache(maxsize=1 << 15)(sort)
+def lay(page: Pixels, picture: Pixels, left: float, top: float) -> None:
+    """Lay a picture of ink over what is on a page, its upper left corner at a place, inside the page or not."""
+    y, x = round(top), round(left)
+    rows = slice(max(0, y), min(page.shape[0], y + picture.shape[0]))
+    columns = slice(max(0, x), min(page.shape[1], x + picture.shape[1]))
+    if rows.start < rows.stop and columns.start < columns.stop:
+        there = page[rows, columns]
+        piece = picture[rows.start - y : rows.stop - y, columns.start - x : columns.stop - x]
+        np.maximum(there, piece, out=there)
+
+
+kept_sort = lru_cache(maxsize=1 << 16)(sort)
 
 
 @lru_cache(maxsize=4096)

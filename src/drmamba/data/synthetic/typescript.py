@@ -8,9 +8,8 @@ from drmamba.data.degrade.wide import clouds, noise
 from drmamba.data.fields import blur, smoothstep
 from drmamba.data.synthetic.layers import Layer, ink_tone
 from drmamba.data.synthetic.plate import Box, Plate
-from drmamba.data.synthetic.printing import lay
 from drmamba.data.synthetic.shop import Shop, log_uniform
-from drmamba.data.synthetic.typecase import kept_sort, some_words
+from drmamba.data.synthetic.typecase import kept_sort, lay, some_words
 
 
 def typescript(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
@@ -56,4 +55,4 @@ def typescript(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer
     ribbon = noise(rng, plate.shape, rng.uniform(2, 3.5)) * np.float32(rng.uniform(0.05, 0.25))
     ribbon += clouds(rng, plate.shape, 60, octaves=2) * np.float32(rng.uniform(0, 0.15))
     dark = ink_tone(rng, soot=rng.random() < 0.5) * np.float32(rng.uniform(0.6, 1))
-    return [Layer(struck, dark, texture=np.clip(texture * (1 - np.abs(ribbon)), 0.2, 1))]
+    return [Layer(struck, dark, texture=np.clip(texture * (1 - np.abs(ribbon)), 0.35, 1))]
