@@ -34,10 +34,10 @@ class DualRouteBlock(nn.Module):
     channel by channel: then D and beta*B are of one size, and no equation changes. Where the ablations have no gate,
     the same constants scale B.
 
-    Even then D may be idle: B hardly varies over a page, and beta, which does, writes all that matters onto it as onto a
-    carrier wave. In a centred block those constants scale B itself and its resting level B_0 is learned and
-    taken off, O = D - beta * (B - B_0): what is local has to go through D, and B says how the background differs from
-    even paper.
+    Even then D may be idle: B hardly varies over a page, so that beta, which does, can write all that matters onto it
+    as onto a carrier wave. In a centred block the constants scale B itself, and a learned resting level B_0 is taken
+    off, O = D - beta * (B - B_0): local structure has to go through D, and B says how the background differs from even
+    paper.
     """
 
     balance: Tensor
