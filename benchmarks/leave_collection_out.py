@@ -1,11 +1,11 @@
 """Leave one collection out: train on the contests and on all collections but one, and score that one.
 
-    python benchmarks/leave_collection_out.py --data ROOT --extra EXTRA -o RUNS [--init PRE/model.safetensors] [--steps 1200]
-    python benchmarks/leave_collection_out.py --extra EXTRA --model FILE        # score a model that has seen none of them
+    python benchmarks/leave_collection_out.py --data ROOT --extra EXTRA -o RUNS [--init MODEL] [--steps 1200]
+    python benchmarks/leave_collection_out.py --extra EXTRA --model FILE    # score a model that has seen none of them
 
-EXTRA holds a folder <collection>/img and <collection>/gt for each. What a collection calls ink is its convention: each
-is trained on by its own and asked for by it. Runs resume; finished ones are only scored. FM is the mean over the pages
-of a collection, by the default protocol and by windows alone, beside classical methods on the same pages.
+EXTRA holds a folder <collection>/img and <collection>/gt for each. What a collection calls ink is its convention:
+each is trained on by its own and asked for by it. Runs resume; finished ones are only scored. FM is the mean over the
+pages of a collection, by the default protocol and by windows alone, beside classical methods on the same pages.
 """
 
 from __future__ import annotations
