@@ -199,7 +199,7 @@ PRESETS: dict[str, ModelConfig] = {
         decoder=(128, 64, 48),
         context=4,
         conventions=CONVENTIONS,
-        block=BlockConfig(width=48),
+        block=BlockConfig(width=48, centred=True, horizons=(4.0, 128.0)),
         detail=DetailConfig(width=16, head_width=32, dilations=(2,), fold=2),
     ),
 }
@@ -701,6 +701,7 @@ RECIPES: dict[str, dict[str, Any]] = {
             "batch": 4,
             "accumulation": 1,
             "learning_rate": 1e-3,
+            "decay_rate": 5.0,
             "weight_decay": 0.01,
             "ema": 0.998,
             "workers": 0,
