@@ -87,7 +87,8 @@ def _interpolation(start: Tensor, count: int, cells: int, stride: int, reduction
 
 def look_in_tiles(network: Looker, page: Tensor) -> PageFeatures | None:
     """`network.look` on a page of any size, (1, 3, h, w); in tiles where it is large."""
+    height, width = page.shape[-2:]
     found = seen_in_tiles(
-        lambda rows, columns: network.look(page[:, :, rows, columns]), *page.shape[-2:], torch.cat
+        lambda rows, columns: network.look(page[:, :, rows, columns]), height, width, torch.cat
     )
     return None if found is None else PageFeatures(*found)
