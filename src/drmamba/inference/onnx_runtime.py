@@ -61,7 +61,7 @@ class OnnxRuntime(Runtime):
         self.model, self.provenance = parse_header(facts, path)
         self.weights_sha256 = facts.get("weights_sha256", "")  # of the file that this one was made from
         shapes = {one.name: one.shape for one in self._session.get_inputs()}
-        # A file may say less than its network can do: what it has no input for cannot be asked of it.
+        # Files exported before there were these inputs may have a config that names them; their windows stand alone.
         self.conventions = self.model.conventions if "convention" in shapes else ()
         self.context = self.model.context if shapes.keys() >= set(CONTEXT) else 0
         self._channels = tuple(shapes[name][1] for name in CONTEXT) if self.context else ()
