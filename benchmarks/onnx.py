@@ -3,7 +3,8 @@
     python benchmarks/onnx.py --model RUN/model.safetensors --exported lite.onnx --json
 
 One window on one thread, one on two, and what two lanes of one thread each get through, which is how
-`drmamba binarize` works. The runtimes take turns, so that a change of the machine's mood meets all of them.
+`drmamba binarize` works. The runtimes take turns, so that a change of the machine's mood meets all of them. Where the
+model has page context, a window has one of zeros, and a look at a reduced page of the same size is timed too.
 """
 
 from __future__ import annotations
@@ -44,7 +45,20 @@ def torch_run(model: str, window: np.ndarray, threads: int) -> Run:
     return run
 
 
-def onnx_run(path: Path, window: np.ndarray, threads: int, profile: bool = False) -> Run:
+def feed(window: np.ndarray, shapes: dict[str, Any], *, look: bool = False) -> dict[str, np.ndarray]:
+    """All that a model takes, by the shapes of its inputs, with a context of zeros; to look at a page, with none."""
+    batch, rows, columns = (0, 0, 0) if look else (len(window), *window.shape[1:3])
+    known = {"page": window, "suppress": np.array(1, np.float32), "convention": np.array(0)}
+    for name, stride in (("context_3", 16), ("context_4", 32)):
+        if name in shapes:
+            size = [-(-side // 32) * 32 // stride for side in (rows, columns)]
+            known[name] = np.zeros((batch, shapes[name][1], *size), np.float32)
+    return {name: known[name] for name in shapes}
+
+
+def onnx_run(
+    path: Path, window: np.ndarray, threads: int, profile: bool = False, *, look: bool = False
+) -> Run:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -53,8 +67,8 @@ def onnx_run(path: Path, window: np.ndarray, threads: int, profile: bool = False
     options.enable_profiling = profile
     options.profile_file_prefix = str(Path(tempfile.mkdtemp()) / "profile")
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    feed = {"page": window, "suppress": np.array(1, np.float32)}
-    run = lambda: session.run(None, feed)[0]  # noqa: E731
+    given = feed(window, {one.name: one.shape for one in session.get_inputs()}, look=look)
+    run = lambda: session.run(None, given)[0]  # noqa: E731
     run.session = session  # type: ignore[attr-defined]
     return run
 
@@ -70,16 +84,25 @@ def openvino_run(path: Path, window: np.ndarray, threads: int, lanes: int) -> Ru
     }
     compiled = core.compile_model(core.read_model(str(path)), "CPU", settings)
     requests = [compiled.create_infer_request() for _ in range(lanes)]
-    feed = {"page": window, "suppress": np.array(1, np.float32)}
+    shapes = {one.any_name: one.partial_shape.to_string().strip("[]").split(",") for one in compiled.inputs}
+    given = feed(
+        window, {name: [int(n) if n.isdigit() else n for n in shape] for name, shape in shapes.items()}
+    )
 
     def run() -> Any:
         request = requests.pop()
         try:
-            return request.infer(feed)[0].copy()
+            return request.infer(given)[0].copy()
         finally:
             requests.append(request)
 
     return run
+
+
+def has_context(path: Path) -> bool:
+    from drmamba.inference.models import read_header
+
+    return bool(read_header(path)[0].context)
 
 
 def seconds(run: Run, lanes: int) -> float:
@@ -96,7 +119,7 @@ def seconds(run: Run, lanes: int) -> float:
 
 
 def shares(path: Path, window: np.ndarray) -> dict[str, float]:
-    """Milliseconds a window by operator; a Scan's steps are counted in it and once more by themselves."""
+    """Milliseconds a window by operator; what runs inside a Scan or an If is counted in it and once more by itself."""
     run = onnx_run(path, window, 1, profile=True)
     for _ in range(4):
         run()
@@ -124,6 +147,7 @@ def main() -> None:
         exported = Path(tempfile.mkdtemp()) / "model.onnx"
         export(args.model, exported)
     window = np.random.default_rng(0).integers(0, 256, (1, 512, 512, 3), np.uint8)
+    context = has_context(exported)
     result: dict[str, Any] = {"ways": {}}
     for way, (threads, lanes) in WAYS.items():
         runs = {
@@ -139,6 +163,9 @@ def main() -> None:
             for name, run in runs.items():
                 times[name].append(seconds(run, lanes))
         best = {name: min(values) for name, values in times.items()}
+        if context:
+            looks = onnx_run(exported, window, threads, look=True)
+            best["onnx look"] = min(seconds(looks, lanes) for _ in range(args.rounds + 1))
         result["ways"][way] = {
             name: {"seconds": round(value, 4), "times_torch": round(value / best["torch"], 3)}
             for name, value in best.items()

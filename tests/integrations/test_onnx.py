@@ -17,9 +17,18 @@ from torch import nn
 import drmamba
 from drmamba.checkpoint import Provenance
 from drmamba.cli import group
-from drmamba.config import BlockConfig, EngineConfig, ModelConfig, WindowConfig, preset, replace_values
+from drmamba.config import (
+    BlockConfig,
+    EngineConfig,
+    InferenceConfig,
+    ModelConfig,
+    WindowConfig,
+    preset,
+    replace_values,
+)
 from drmamba.errors import BackendError, CheckpointError, ConfigError, InputError, MissingExtra
 from drmamba.images import sha256
+from drmamba.inference import onnx_runtime
 from drmamba.inference.binarizer import Binarizer, UntrainedWarning
 from drmamba.inference.lanes import Lanes
 from drmamba.inference.models import load_model
@@ -28,6 +37,7 @@ from drmamba.inference.tiling import probability
 from drmamba.inference.torch_runtime import TorchRuntime
 from drmamba.integrations import onnx as exporting
 from drmamba.integrations.onnx_graph import DOMAIN, IR, OPSET, scan_function
+from drmamba.model import context, page_tiles
 from drmamba.model.fuse import fused
 from drmamba.model.network import DRMamba
 from drmamba.ops import linear_scan, scan_orders
@@ -50,6 +60,47 @@ def exported(tmp_path_factory):
     assert result.exit_code == 0, result.output
     assert "wrote" in result.stderr
     return path
+
+
+def expressive(network, scale=0.3):
+    """The network with page context and conventions that matter; they start at zero."""
+    torch.manual_seed(5)
+    for part in (network.context, network.convention):
+        for parameter in part.parameters() if part is not None else ():
+            nn.init.normal_(parameter, std=scale)
+    return network.eval()
+
+
+@pytest.fixture(scope="module")
+def contextual(tmp_path_factory):
+    """An untrained `lite` that sees its page and knows both conventions, in torch and exported."""
+    torch.manual_seed(4)
+    network = expressive(DRMamba(preset("lite")))
+    path = tmp_path_factory.mktemp("contextual") / "lite.onnx"
+    path.write_bytes(exporting.convert(network, Provenance(preset="lite")))
+    return network, path
+
+
+def sides(model):
+    """Each input and output of a model with its shape."""
+    return {
+        value.name: [dim.dim_param or dim.dim_value for dim in value.type.tensor_type.shape.dim]
+        for value in (*model.graph.input, *model.graph.output)
+    }
+
+
+def expected_sides(network):
+    """What a network's export takes and gives: context and convention only where the network has them."""
+    expected = {"page": ["batch", "height", "width", 3], "suppress": []}
+    if network.convention is not None:
+        expected["convention"] = []
+    outputs = {"probability": ["batch", "height", "width"]}
+    if network.context is not None:
+        for number, stride in ((3, 16), (4, 32)):
+            cells = [network.encoder.widths[number - 1], f"rows_{stride}", f"columns_{stride}"]
+            expected[f"context_{number}"] = ["windows", *cells]
+            outputs[f"features_{number}"] = ["batch", *cells]
+    return expected | outputs
 
 
 def operators(graph):
@@ -105,18 +156,10 @@ def test_standard_operators_any_size_and_its_origin_inside(exported):
     written = exported.read_bytes()
     assert not any(path in written for path in (b"site-packages", b".py", str(ROOT).encode()))
     assert not any(tensor.external_data for tensor in model.graph.initializer)
-    sides = {
-        value.name: [dim.dim_param or dim.dim_value for dim in value.type.tensor_type.shape.dim]
-        for value in (*model.graph.input, *model.graph.output)
-    }
-    assert sides == {
-        "page": ["batch", "height", "width", 3],
-        "suppress": [],
-        "probability": ["batch", "height", "width"],
-    }
+    network, provenance, digest = load_model("lite")
+    assert sides(model) == expected_sides(network)
     facts = {entry.key: entry.value for entry in model.metadata_props}
-    assert ModelConfig.from_dict(json.loads(facts["config"])) == preset("lite")
-    _, provenance, digest = load_model("lite")
+    assert ModelConfig.from_dict(json.loads(facts["config"])) == network.config
     assert facts["weights_sha256"] == digest
     assert json.loads(facts["provenance"])["trained"] == provenance.trained
 
@@ -143,10 +186,10 @@ def test_probabilities_are_torchs(exported, shape, suppress):
 
 def test_info_reads_an_export_too(exported):
     result = CliRunner().invoke(group, ["info", "--model", str(exported), "--json"])
-    facts, own = json.loads(result.stdout), load_model("lite")[1]
+    facts, (network, own, _) = json.loads(result.stdout), load_model("lite")
     assert facts["sha256"] == sha256(exported)
     assert (facts["preset"], facts["trained"]) == (own.preset, own.trained)
-    assert ModelConfig.from_dict(facts["config"]) == preset("lite")
+    assert ModelConfig.from_dict(facts["config"]) == network.config
 
 
 def test_suppress_changes_the_result(exported):
@@ -227,21 +270,23 @@ def test_without_torch_another_model_says_what_it_needs(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_the_guides_program_runs_without_torch(exported, tmp_path):
+@pytest.mark.parametrize("kind", ["shipped", "contextual"])
+def test_the_guides_program_runs_without_torch(kind, exported, contextual, tmp_path):
+    model = exported if kind == "shipped" else contextual[1]
     program = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "onnx.md").read_text(), re.DOTALL)[1]
     page = text_page(560, 130)
     Image.fromarray(page).save(tmp_path / "scan.png")
     code = (
         without("torch", "drmamba")
-        + f"sys.argv = ['program', {str(exported)!r}, 'scan.png', 'ink.png']\n"
+        + f"sys.argv = ['program', {str(model)!r}, 'scan.png', 'ink.png']\n"
         + program
     )
     subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, check=True, env=dict(os.environ, OMP_NUM_THREADS="1")
     )
     found = ~np.asarray(Image.open(tmp_path / "ink.png"))
-    config = replace_values(drmamba.config.PROTOCOLS["paper"], {"windows": {"stride": 384}})
-    with Binarizer.from_pretrained(exported, config=config, engine=CPU) as one:
+    config = replace_values(drmamba.config.PROTOCOLS["paper"], {"windows": {"stride": 384}, "context": True})
+    with Binarizer.from_pretrained(model, config=config, engine=CPU) as one:
         want = one(page)
     assert (found == want.binary)[np.abs(want.probability - 0.5) > 1e-4].all()
 
@@ -288,6 +333,143 @@ def test_ablations_export_too(block, monkeypatch):
         exporting, "_trials", lambda: [(text_page(70, 50)[None], 1.0), (text_page(64, 96)[None], 0.5)]
     )
     assert exporting.compare(network, data) < 1e-5
+
+
+@pytest.mark.parametrize("parts", [{"context": 8}, {"conventions": ("contest", "all")}])
+def test_context_and_conventions_export_apart_too(parts, monkeypatch):
+    config = ModelConfig(encoder="convnext_atto", decoder=(8, 8, 8), block=BlockConfig(width=8), **parts)
+    torch.manual_seed(3)
+    network = DRMamba(config)
+    widths = network.encoder.widths
+    network.encoder = Strides(widths)
+    network.encoder.widths = widths
+    data = exporting.convert(expressive(network), Provenance())
+    assert sides(onnx.load_model_from_string(data)) == expected_sides(network)
+    runtime = OnnxRuntime(data, CPU)
+    assert (runtime.context, runtime.conventions) == (config.context, config.conventions)
+    monkeypatch.setattr(exporting, "_trials", lambda: [(np.stack([text_page(70, 50)] * 2), 1.0)])
+    assert exporting.compare(network, data) < 1e-5
+
+
+def test_a_model_with_context_is_one_file_of_standard_operators(contextual):
+    network, path = contextual
+    model = onnx.load(path)
+    assert sides(model) == expected_sides(network)
+    assert {domain for domain, _ in operators(model.graph)} == {""}
+    assert [node.op_type for node in model.graph.node].count("If") == 1
+    assert "Scan" not in {node.op_type for node in model.graph.node}
+    written = path.read_bytes()
+    assert not any(name in written for name in (b"site-packages", b".py", str(ROOT).encode()))
+    runtime = OnnxRuntime(path, CPU)
+    assert (runtime.context, runtime.conventions) == (4, ("contest", "all"))
+
+
+@pytest.mark.parametrize("shape", [(1, 96, 64), (2, 75, 50), (1, 1, 1)])
+def test_a_run_does_one_job(contextual, shape, tmp_path):
+    """Looking runs no scan, and windows run no projection of the page's features."""
+    import onnxruntime
+
+    network, path = contextual
+    options = onnxruntime.SessionOptions()
+    options.enable_profiling, options.profile_file_prefix = True, str(tmp_path / "run")
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    pages = np.random.default_rng(3).integers(0, 256, (*shape, 3), np.uint8)
+    feed = {"page": pages, "suppress": np.array(1, np.float32), "convention": np.array(0)}
+    feed |= {f"context_{n}": np.empty((0, network.encoder.widths[n - 1], 0, 0), np.float32) for n in (3, 4)}
+    empty, *found = session.run(["probability", "features_3", "features_4"], feed)
+    events = json.loads(Path(session.end_profiling()).read_text())
+    run = {event["args"]["op_name"] for event in events if event.get("cat") == "Node"}
+    assert "Conv" in run
+    assert "Scan" not in run
+    assert empty.size == 0
+    image = torch.from_numpy(pages).permute(0, 3, 1, 2).float() / 255
+    with torch.no_grad():
+        for one, want in zip(found, network.look(image), strict=True):
+            np.testing.assert_allclose(one, want.numpy(), rtol=1e-4, atol=1e-4)
+    runtime = OnnxRuntime(path, CPU)
+    feed |= runtime._under(pages, None, None)
+    probability, *features = runtime._session.run(None, feed)
+    assert probability.shape == shape
+    assert [one.size for one in features] == [0, 0]
+
+
+@pytest.mark.parametrize("cells", [(1, 1), (7, 9), (40, 3)])
+@pytest.mark.parametrize(("stride", "size"), [(16, (8, 6)), (32, (1, 3))])
+def test_numpy_samples_as_torch_does(cells, stride, size):
+    rng = np.random.default_rng(6)
+    found = rng.normal(size=(1, 5, *cells)).astype(np.float32)
+    places = rng.uniform(-40, 700, (4, 2)).astype(np.float32)
+    got = onnx_runtime.sampled(found, places, size, stride, 4)
+    want = context.sampled(torch.from_numpy(found), torch.from_numpy(places), size, stride, 4)
+    assert got.dtype == np.float32
+    np.testing.assert_allclose(got, want, atol=1e-5)
+
+
+def test_a_large_page_is_looked_at_in_tiles(contextual, monkeypatch):
+    network, path = contextual
+    runtime, lane = OnnxRuntime(path, CPU), fused(network)
+    page = text_page(page_tiles.TILE + 70, 90)
+    found = runtime.look(None, page)
+    for one, want in zip(found, TorchRuntime(network, CPU).look(lane, page), strict=True):
+        np.testing.assert_allclose(one, want, rtol=1e-4, atol=1e-4)
+    step = page_tiles.TILE - 2 * page_tiles.OVERLAP
+    monkeypatch.setattr(page_tiles, "TILE", 4096)
+    for one, whole, stride in zip(found, runtime.look(None, page), (16, 32), strict=True):
+        assert one.shape == whole.shape
+        inside = (step - page_tiles.OVERLAP) // stride  # farther from the seam than the overlap
+        np.testing.assert_allclose(one[:, :, :inside], whole[:, :, :inside], rtol=1e-3, atol=1e-3)
+        assert np.abs(one - whole).mean() < 0.01 * whole.std()  # and the seam itself hardly shows
+
+
+def test_pages_are_torchs_with_context_and_every_convention(contextual):
+    network, path = contextual
+    page = text_page(620, 700)
+    config = InferenceConfig(scale=1.0, grain=False)
+    results = {}
+    with (
+        Binarizer(network, config=config, engine=CPU) as one,
+        Binarizer.from_pretrained(path, config=config, engine=CPU) as two,
+    ):
+        for settings in ({"keep": "text"}, {"keep": "all"}, {"keep": "all", "context": False}):
+            want, found = (binarizer(page, **settings).probability for binarizer in (one, two))
+            assert np.abs(want - found).max() < 1e-4
+            results[str(settings)] = found
+    text, everything, alone = results.values()
+    assert np.abs(text - everything).max() > 1e-3
+    assert np.abs(alone - everything).max() > 1e-3
+
+
+def test_context_needs_no_torch(contextual, tmp_path):
+    network, path = contextual
+    np.save(tmp_path / "page.npy", text_page(150, 130))
+    code = without("torch", "safetensors", "onnx", "onnxscript") + (
+        "import warnings\nimport numpy as np\nwarnings.simplefilter('ignore')\n"
+        "from drmamba import Binarizer\n"
+        f"with Binarizer.from_pretrained({str(path)!r}) as binarizer:\n"
+        "    page = binarizer(np.load('page.npy'), keep='all', scale=1.0, windows={'window': 96, 'stride': 64})\n"
+        "np.save('found.npy', page.probability)\n"
+        "assert not [m for m in sys.modules if m.startswith('torch.')], 'torch was imported'\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    windows = {"window": 96, "stride": 64}
+    with Binarizer(network, engine=CPU) as one:
+        want = one(np.load(tmp_path / "page.npy"), keep="all", scale=1.0, windows=windows)
+    assert np.abs(np.load(tmp_path / "found.npy") - want.probability).max() < 1e-4
+
+
+def test_a_file_without_the_inputs_still_runs(exported):
+    """An export from before there were these inputs, of a network whose config names them."""
+    old = onnx.load(exported)
+    about = {entry.key: entry.value for entry in old.metadata_props}
+    config = json.loads(about["config"]) | {"context": 4, "conventions": ["contest", "all"]}
+    onnx.helper.set_model_props(old, about | {"config": json.dumps(config)})
+    runtime = OnnxRuntime(old.SerializeToString(), CPU)
+    assert (runtime.context, runtime.conventions) == (0, ())
+    assert runtime.look(None, text_page(20, 20)) is None
+    page = text_page(64, 64)[None]
+    assert np.array_equal(
+        runtime.run(None, page, 1.0, convention=1), OnnxRuntime(exported, CPU).run(None, page, 1.0)
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,20 +7,32 @@ lanes there are.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drmamba.checkpoint import parse_header
-from drmamba.config import EngineConfig, Precision
+from drmamba.config import STRIDES, EngineConfig, Precision
 from drmamba.errors import BackendError, CheckpointError, MissingExtra
-from drmamba.inference.runtime import Places, Runtime, Windows, usable_cores
+from drmamba.inference.runtime import Places, Reduced, Runtime, Windows, usable_cores
+from drmamba.model.page_tiles import seen_in_tiles
 
 SETTINGS = {
     "session.intra_op.allow_spinning": "0",
     "session.inter_op.allow_spinning": "0",
 }
+
+CONTEXT, FEATURES = ("context_3", "context_4"), ("features_3", "features_4")  # names in the file
+
+Features = NDArray[np.float32]  # (1, C, h, w)
+
+
+class PageArrays(NamedTuple):
+    """What the network found on a reduced page: the arrays of `drmamba.model.context.PageFeatures`."""
+
+    f3: Features
+    f4: Features
 
 
 class OnnxRuntime(Runtime):
@@ -48,6 +60,11 @@ class OnnxRuntime(Runtime):
         facts = self._session.get_modelmeta().custom_metadata_map
         self.model, self.provenance = parse_header(facts, path)
         self.weights_sha256 = facts.get("weights_sha256", "")  # of the file that this one was made from
+        shapes = {one.name: one.shape for one in self._session.get_inputs()}
+        # Files exported before there were these inputs may have a config that names them; their windows stand alone.
+        self.conventions = self.model.conventions if "convention" in shapes else ()
+        self.context = self.model.context if shapes.keys() >= set(CONTEXT) else 0
+        self._channels = tuple(shapes[name][1] for name in CONTEXT) if self.context else ()
         self.count = config.workers or usable_cores()
         self.devices = [f"cpu (ONNX Runtime {onnxruntime.__version__})"]
 
@@ -62,15 +79,74 @@ class OnnxRuntime(Runtime):
         suppress: float,
         precision: Precision = "float32",  # noqa: ARG002  the only one
         *,
-        convention: int = 0,  # noqa: ARG002
-        page: Any = None,  # noqa: ARG002
-        places: Places | None = None,  # noqa: ARG002
+        convention: int = 0,
+        page: PageArrays | None = None,
+        places: Places | None = None,
     ) -> NDArray[np.float32]:
         """Probabilities of the windows."""
-        found: NDArray[np.float32] = self._session.run(
-            None, {"page": windows, "suppress": np.array(suppress, np.float32)}
-        )[0]
+        feed = {"page": windows, "suppress": np.array(suppress, np.float32)}
+        if self.conventions:
+            feed["convention"] = np.array(convention, np.int64)
+        if self.context:
+            feed |= self._under(windows, page, places)
+        found: NDArray[np.float32] = self._session.run(["probability"], feed)[0]
         return found
+
+    def look(self, lane: Any, reduced: Reduced) -> PageArrays | None:  # noqa: ARG002
+        """What the network finds on the reduced page; in tiles where that is large."""
+        if not self.context:
+            return None
+        feed = {"suppress": np.array(1, np.float32)}  # of no account here, but an input
+        if self.conventions:
+            feed["convention"] = np.array(0, np.int64)
+        for name, channels in zip(CONTEXT, self._channels, strict=True):
+            feed[name] = np.empty((0, channels, 0, 0), np.float32)  # no windows: the page itself is looked at
+
+        def seen(rows: slice, columns: slice) -> list[Features]:
+            part = np.ascontiguousarray(reduced[None, rows, columns])
+            found: list[Features] = self._session.run(FEATURES, feed | {"page": part})
+            return found
+
+        height, width = reduced.shape[:2]
+        found = seen_in_tiles(seen, height, width, np.concatenate)
+        return None if found is None else PageArrays(*found)
+
+    def _under(
+        self, windows: Windows, page: PageArrays | None, places: Places | None
+    ) -> dict[str, NDArray[np.float32]]:
+        """The features of the page under each window; zeros where there is no page."""
+        steps = [-(-side // STRIDES[-1]) for side in windows.shape[1:3]]
+        context = {}
+        for level, (name, channels) in enumerate(zip(CONTEXT, self._channels, strict=True)):
+            stride = STRIDES[2 + level]
+            size = (steps[0] * STRIDES[-1] // stride, steps[1] * STRIDES[-1] // stride)
+            if page is None or places is None:
+                context[name] = np.zeros((len(windows), channels, *size), np.float32)
+            else:
+                context[name] = sampled(page[level], places, size, stride, self.context)
+        return context
+
+
+def sampled(
+    found: Features, places: Places, size: tuple[int, int], stride: int, reduction: int
+) -> NDArray[np.float32]:
+    """The part of a page's features under each window, interpolated linearly: `drmamba.model.context.sampled`.
+
+    found: (1, C, h, w)   places: (n, 2)   size: rows and columns of a window's features   ->   (n, C, *size)
+    """
+    parts = []
+    for place in places:
+        part = found
+        for axis, start, count in zip((2, 3), place, size, strict=True):
+            cells = found.shape[axis]
+            middle = start + (np.arange(count, dtype=np.float32) + np.float32(0.5)) * stride  # page pixels
+            at = np.clip(middle / (stride * reduction) - np.float32(0.5), 0, cells - 1)  # cells of the page
+            lower = at.astype(np.intp)
+            upper = np.minimum(lower + 1, cells - 1)
+            weight = (at - lower).astype(np.float32).reshape((-1, 1) if axis == 2 else (-1,))
+            part = part.take(lower, axis) * (1 - weight) + part.take(upper, axis) * weight
+        parts.append(part)
+    return np.concatenate(parts)
 
 
 def library() -> Any:

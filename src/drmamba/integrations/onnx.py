@@ -1,8 +1,17 @@
 """A model as an ONNX file: standard operators only, checked against torch before anything is written.
 
-page      uint8 (batch, height, width, 3), RGB; any height and width
-suppress  float32 (), as `--suppress`; 1 is the model's own choice
+page        uint8 (batch, height, width, 3), RGB; any height and width
+suppress    float32 (), as `--suppress`; 1 is the model's own choice
+convention  int64 (), the place of an ink convention among the model's; only where it has any
+context_3   float32 (batch, C3, rows / 16, columns / 16), only in models with page context: the features of the page
+            that lie under each window, whose height and width, padded to multiples of 32, are rows and columns; zeros
+            for windows that stand alone
+context_4   float32 (batch, C4, rows / 32, columns / 32), likewise
 ->  probability  float32 (batch, height, width), of ink
+    features_3, features_4  only in models with page context: F_3 and F_4 of `page`, seen as a whole page reduced
+
+A model with page context looks at a whole page where the context is empty, (0, C3, 0, 0) and (0, C4, 0, 0); then the
+probability is empty. Where there is a context, the features are.
 """
 
 from __future__ import annotations
@@ -10,6 +19,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,15 +29,25 @@ from torch import Tensor, nn
 
 import drmamba
 from drmamba.checkpoint import Provenance, header
-from drmamba.config import Directions, EngineConfig, ModelConfig
+from drmamba.config import STRIDES, Directions, EngineConfig, ModelConfig
 from drmamba.errors import BackendError, CheckpointError, MissingExtra
 from drmamba.images import write_atomic
 from drmamba.inference import onnx_runtime
 from drmamba.inference.models import load_model
 from drmamba.inference.onnx_runtime import OnnxRuntime
-from drmamba.inference.runtime import Windows
+from drmamba.inference.runtime import Reduced, Windows
 from drmamba.inference.torch_runtime import TorchRuntime
-from drmamba.integrations.onnx_graph import AFTER, BEFORE, DOMAIN, IR, OPSET, SOFTPLUS, scan_function
+from drmamba.integrations.onnx_graph import (
+    AFTER,
+    BEFORE,
+    DOMAIN,
+    IR,
+    OPSET,
+    SOFTPLUS,
+    jobs,
+    scan_function,
+    split_by_job,
+)
 from drmamba.model.efficientnet import SameConv2d
 from drmamba.model.fuse import fused
 from drmamba.model.network import STRIDE, DRMamba
@@ -67,6 +87,10 @@ def convert(network: DRMamba, provenance: Provenance, sha256: str = "") -> bytes
     model = onnx.compose.merge_models(
         model, onnx.parser.parse_model(AFTER), [("logits", "logits"), ("size", "size")]
     )
+    if network.context is not None:
+        context = network.context
+        choice = onnx.parser.parse_model(jobs(context.f3.out_channels, context.f4.out_channels))
+        split_by_job(model.graph, choice.graph)
     model.producer_name, model.producer_version = "drmamba", drmamba.__version__
     model.doc_string = __doc__ or ""
     facts = header(network.config, provenance) | {"weights_sha256": sha256}
@@ -84,11 +108,18 @@ def compare(network: DRMamba, data: bytes) -> float:
     """The largest difference of any probability between the network in torch and its export."""
     engine = EngineConfig(device="cpu", workers=1)
     exported, own = OnnxRuntime(data, engine), TorchRuntime(network, engine)
-    lane, worst = fused(network), 0.0
+    lane, worst, rng = fused(network), 0.0, np.random.default_rng(1)
+    looks: list[tuple[Any, Any]] = [(None, None)]  # no page, then pages as both see them
+    if network.config.context:
+        looks += [(own.look(lane, page), exported.look(None, page)) for page in _trial_pages()]
+    conventions = range(max(1, len(network.config.conventions)))
     for windows, suppress in _trials():
-        want = own.run(lane, windows, suppress)
-        found = exported.run(None, windows, suppress)
-        worst = float(np.maximum(worst, np.abs(want - found).max()))
+        places = rng.uniform(0, 500, (len(windows), 2)).astype(np.float32)
+        for (of_torch, of_export), convention in product(looks, conventions):
+            situation: dict[str, Any] = {"convention": convention, "places": places}
+            want = own.run(lane, windows, suppress, page=of_torch, **situation)
+            found = exported.run(None, windows, suppress, page=of_export, **situation)
+            worst = float(np.maximum(worst, np.abs(want - found).max()))
     return worst
 
 
@@ -104,10 +135,26 @@ class Core(nn.Module):
 
     rates: Tensor
 
-    def forward(self, image: Tensor, suppress: Tensor) -> Tensor:
-        """(B, 3, H, W), H and W multiples of 32, to logits (B, H, W)."""
+    def forward(
+        self,
+        image: Tensor,
+        suppress: Tensor,
+        convention: Tensor | None = None,
+        context_3: Tensor | None = None,
+        context_4: Tensor | None = None,
+    ) -> tuple[Tensor, ...]:
+        """(B, 3, H, W), H and W multiples of 32, to logits (B, H, W); with page context also to its F_3 and F_4.
+
+        The context is what was sampled under the windows: unlike `DRMamba.decoded`, this is where only a sum is left.
+        """
         network, block = self.network, self.network.block
-        u = network.decoded(image)
+        features = list(network.encoder((image - network.mean) / network.std))
+        found = () if network.context is None else network.context.project(features)
+        if context_3 is not None and context_4 is not None:
+            features[2:] = features[2] + context_3, features[3] + context_4
+        if network.convention is not None and convention is not None:
+            features[3] = features[3] + network.convention(convention)[None, :, None, None]
+        u = network.decoder(features)
         s, g, delta, beta = block.gated(u, suppress)
         b = g * s
         if self.dual:  # both routes ride in one scan
@@ -116,8 +163,7 @@ class Core(nn.Module):
             f"{DOMAIN}::Scans", (-delta * self.rates, b), dtype=b.dtype, shape=b.shape, version=1
         )
         D, B = sums.chunk(2, -1) if self.dual else (sums, sums)
-        logits: Tensor = network.reconstruction(block.joined(u, D, block.scaled(B), beta), image)
-        return logits
+        return network.reconstruction(block.joined(u, D, block.scaled(B), beta), image), *found
 
 
 class SameConv(nn.Module):
@@ -157,8 +203,26 @@ def _exported(network: DRMamba) -> Any:
     """The core as torch's exporter writes it, for any batch and any size in steps of 32."""
     if not hasattr(torch.onnx, "ops"):
         raise BackendError(f"the export needs torch 2.8 or newer, this is {torch.__version__}")
-    dims = {0: torch.export.Dim("batch", min=1, max=4096)}
-    dims |= {axis: STRIDE * torch.export.Dim(f"steps_{axis}", min=1, max=1024) for axis in (2, 3)}
+    batch = torch.export.Dim("batch", min=1, max=4096)
+    steps = {axis: torch.export.Dim(f"steps_{axis}", min=1, max=1024) for axis in (2, 3)}
+
+    def sized(stride: int) -> dict[int, Any]:
+        return {0: batch} | {axis: STRIDE // stride * step for axis, step in steps.items()}
+
+    inputs: dict[str, Tensor] = {
+        "image": torch.rand(2, 3, 3 * STRIDE, 4 * STRIDE),
+        "suppress": torch.tensor(1.0),
+    }
+    shapes: dict[str, Any] = {"image": sized(1), "suppress": None}
+    outputs = ["logits"]
+    if network.convention is not None:
+        inputs["convention"], shapes["convention"] = torch.tensor(0), None
+    if network.context is not None:
+        channels = network.context.f3.out_channels, network.context.f4.out_channels
+        for number, stride, count in zip((3, 4), STRIDES[2:], channels, strict=True):
+            name, size = f"context_{number}", (3 * STRIDE // stride, 4 * STRIDE // stride)
+            inputs[name], shapes[name] = torch.zeros(2, count, *size), sized(stride)
+            outputs.append(f"features_{number}")
     log = logging.getLogger("torch.onnx")
     level = log.level
     log.setLevel(logging.ERROR)
@@ -167,11 +231,11 @@ def _exported(network: DRMamba) -> Any:
             warnings.simplefilter("ignore")  # of torch's exporter about itself
             program = torch.onnx.export(
                 Core(network).eval(),
-                (torch.rand(2, 3, 3 * STRIDE, 4 * STRIDE), torch.tensor(1.0)),
+                kwargs=inputs,
                 dynamo=True,
-                dynamic_shapes=(dims, None),
-                input_names=["image", "suppress"],
-                output_names=["logits"],
+                dynamic_shapes=shapes,
+                input_names=list(inputs),
+                output_names=outputs,
                 opset_version=OPSET,
                 verbose=False,
             )
@@ -197,6 +261,10 @@ def _strip(graph: Any) -> None:
     for part in (graph, *graph.node, *graph.initializer, *graph.input, *graph.output):
         part.ClearField("metadata_props")
         part.ClearField("doc_string")
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _strip(attribute.g)
     graph.ClearField("value_info")  # every runtime infers it
 
 
@@ -222,6 +290,13 @@ def _trials() -> Iterator[tuple[Windows, float]]:
                     50, 140
                 )
         yield np.repeat(np.clip(page, 0, 255).astype(np.uint8)[None, :, :, None], 3, axis=3), suppress
+
+
+def _trial_pages() -> Iterator[Reduced]:
+    """Reduced pages: one larger than the windows' places reach, and one smaller than a cell."""
+    rng = np.random.default_rng(2)
+    yield rng.integers(0, 256, (290, 203, 3), np.uint8)
+    yield rng.integers(0, 256, (9, 14, 3), np.uint8)
 
 
 def _library() -> Any:

@@ -1,5 +1,9 @@
 """The parts of an exported model that are written by hand, in ONNX's own text form; standard operators only.
 
+A model with page context does one of two jobs: it decodes windows, or, where no context is given, it looks at a page.
+The encoder serves both, and what follows it stands in the branches of an `If`, of which one runs. (ONNX Runtime's
+option `only_execute_path_to_fetches` would need no branches, but its builds for inference run every node all the same.)
+
 The scan of Eqs. (9), (10) and (12) is chunked, and a chunk is one row of the map (or one column): all rows advance
 side by side, one token a step, in an ONNX `Scan`. First only to know the state each row would leave behind; a second,
 short `Scan` carries these from row to row; a third starts every row from the state that reaches it, and keeps what it
@@ -10,6 +14,9 @@ what is kept of a step is a_t h_{t-1}, which is at hand, not h_t, which would ha
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
 
 from drmamba.config import Directions
 
@@ -134,3 +141,93 @@ def _walk(name: str, axis: int, *, both_ways: bool) -> str:
     {name}_sum = Sum ({each(f"{name}_@")})
     {name} = Transpose <perm = [{"1, 2, 0" if axis == 2 else "1, 0, 2"}, 3]> ({name}_sum)
 """
+
+
+def jobs(c3: int, c4: int) -> str:
+    """The two jobs, given the channels of F_3 and F_4: branches that hold only the outputs of the job not done."""
+    cells_3, cells_4 = f"{c3}, rows_16, columns_16", f"{c4}, rows_32, columns_32"
+    return f"""
+<ir_version: {IR}, opset_import: ["": {OPSET}]>
+jobs (float[windows, {cells_3}] context_3, float[windows, {cells_4}] context_4) => (
+    float[batch, height, width] probability,
+    float[batch, {cells_3}] features_3,
+    float[batch, {cells_4}] features_4
+) {{
+    job_given = Size (context_3)
+    job_nothing = Constant <value_int = 0> ()
+    job_is_windows = Greater (job_given, job_nothing)
+    probability, features_3, features_4 = If (job_is_windows) <
+        then_branch = windows () => (
+            float[batch, height, width] job_probability, float[n, {c3}, h, w] no_3, float[n, {c4}, h, w] no_4
+        ) {{
+            shape_3 = Constant <value_ints = [0, {c3}, 0, 0]> ()
+            shape_4 = Constant <value_ints = [0, {c4}, 0, 0]> ()
+            no_3 = ConstantOfShape (shape_3)
+            no_4 = ConstantOfShape (shape_4)
+        }},
+        else_branch = page () => (
+            float[n, h, w] no_probability,
+            float[batch, {cells_3}] job_features_3, float[batch, {cells_4}] job_features_4
+        ) {{
+            no_pixels = Constant <value_ints = [0, 0, 0]> ()
+            no_probability = ConstantOfShape (no_pixels)
+        }}
+    >
+}}
+"""
+
+
+def split_by_job(graph: Any, choice: Any) -> None:
+    """Put what only one job needs into its branch of the parsed `jobs`, and the choice at the graph's end.
+
+    Both are graphs of ONNX; nodes stand in an order in which they can run, and keep it.
+    """
+    branches = {attribute.name: attribute.g for attribute in choice.node[-1].attribute}
+    windows, page = branches["then_branch"], branches["else_branch"]
+    for_windows = _needed(graph, {"probability"})
+    for_page = _needed(graph, {"features_3", "features_4"})
+    nodes, weights = list(graph.node), list(graph.initializer)
+    used = {"": _read(nodes[i] for i in for_windows & for_page)}
+    for branch, own in ((windows, for_windows - for_page), (page, for_page - for_windows)):
+        made = [nodes[i] for i in sorted(own)]
+        for node in made:
+            for place, name in enumerate(node.output):
+                if name in ("probability", "features_3", "features_4"):  # the choice itself bears these names
+                    node.output[place] = f"job_{name}"
+        branch.node.extend(made)
+        used[branch.name] = _read(made)
+    for branch in (windows, page):
+        other = set().union(*(names for where, names in used.items() if where != branch.name))
+        branch.initializer.extend(one for one in weights if one.name in used[branch.name] - other)
+    moved = {one.name for branch in (windows, page) for one in branch.initializer}
+    kept_nodes = [nodes[i] for i in sorted(for_windows & for_page)]
+    kept_weights = [one for one in weights if one.name not in moved]
+    for field in ("node", "initializer", "output"):
+        graph.ClearField(field)
+    graph.node.extend([*kept_nodes, *choice.node])
+    graph.initializer.extend(kept_weights)
+    graph.output.extend(choice.output)
+    declared = {one.name: one for one in choice.input}
+    for one in graph.input:
+        if one.name in declared:
+            one.CopyFrom(declared[one.name])
+
+
+def _needed(graph: Any, names: set[str]) -> set[int]:
+    """The places of the nodes that some values are computed from."""
+    wanted, found = set(names), set()
+    for place, node in reversed(list(enumerate(graph.node))):
+        if not wanted.isdisjoint(node.output):
+            found.add(place)
+            wanted |= _read([node])
+    return found
+
+
+def _read(nodes: Iterable[Any]) -> set[str]:
+    """The names that nodes read, those inside their own graphs too."""
+    names: set[str] = set()
+    for node in nodes:
+        names |= set(node.input)
+        for attribute in node.attribute:
+            names |= _read(attribute.g.node)
+    return names

@@ -15,9 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from drmamba.config import STRIDES
-
-TILE = 1280  # pixels of the reduced page that are seen at once, each way
-OVERLAP = 128  # pixels on each side of a tile that are seen for their neighbours' sake
+from drmamba.model.page_tiles import seen_in_tiles
 
 
 class PageFeatures(NamedTuple):
@@ -88,33 +86,9 @@ def _interpolation(start: Tensor, count: int, cells: int, stride: int, reduction
 
 
 def look_in_tiles(network: Looker, page: Tensor) -> PageFeatures | None:
-    """`network.look` on a page of any size, (1, 3, h, w), in memory that does not grow with it but for the result.
-
-    A page above TILE is seen in tiles that overlap by more than a feature there depends on its surroundings.
-    """
+    """`network.look` on a page of any size, (1, 3, h, w); in tiles where it is large."""
     height, width = page.shape[-2:]
-    if max(height, width) <= TILE:
-        return network.look(page)
-    rows = []
-    for top in range(0, height, TILE - 2 * OVERLAP):
-        row = [_tile(network, page, top, left) for left in range(0, width, TILE - 2 * OVERLAP)]
-        if any(found is None for found in row):
-            return None
-        rows.append([torch.cat(parts, 3) for parts in zip(*(found for found in row if found), strict=True)])
-    return PageFeatures(*(torch.cat(parts, 2) for parts in zip(*rows, strict=True)))
-
-
-def _tile(network: Looker, page: Tensor, top: int, left: int) -> PageFeatures | None:
-    """The features of one tile's middle; at the page's edges up to them."""
-    height, width = page.shape[-2:]
-    first = max(0, top - OVERLAP), max(0, left - OVERLAP)
-    last = min(height, top + TILE - OVERLAP), min(width, left + TILE - OVERLAP)
-    found = network.look(page[:, :, first[0] : last[0], first[1] : last[1]])
-    if found is None:
-        return None
-    step = TILE - 2 * OVERLAP
-    parts = []
-    for values, stride in zip(found, STRIDES[2:], strict=True):
-        y, x = (top - first[0]) // stride, (left - first[1]) // stride
-        parts.append(values[:, :, y : y + step // stride, x : x + step // stride])
-    return PageFeatures(*parts)
+    found = seen_in_tiles(
+        lambda rows, columns: network.look(page[:, :, rows, columns]), height, width, torch.cat
+    )
+    return None if found is None else PageFeatures(*found)

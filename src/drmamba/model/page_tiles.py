@@ -1,0 +1,53 @@
+"""How a large page is seen in tiles: the same for torch's tensors and numpy's arrays, so torch is not imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from drmamba.config import STRIDES
+
+TILE = 1280  # pixels of the reduced page that are seen at once, each way
+OVERLAP = 128  # pixels on each side of a tile that are seen for their neighbours' sake
+
+Look = Callable[[slice, slice], Sequence[Any] | None]  # rows and columns of a page to its F_3 and F_4
+Join = Callable[[list[Any], int], Any]  # arrays and an axis to one array: torch.cat or numpy.concatenate
+
+
+def seen_in_tiles(look: Look, height: int, width: int, join: Join) -> list[Any] | None:
+    """F_3 and F_4, each (B, C, h, w), of a page of any size, in memory that grows with the result only.
+
+    A page above TILE is seen in tiles that overlap by more than a feature there depends on its surroundings. Where
+    `look` finds nothing, neither does this.
+    """
+    if max(height, width) <= TILE:
+        found = look(slice(0, height), slice(0, width))
+        return None if found is None else list(found)
+    step = TILE - 2 * OVERLAP
+    lines = []
+    for top in range(0, height, step):
+        tiles = []
+        for left in range(0, width, step):
+            rows, columns = _seen(top, height), _seen(left, width)
+            found = look(rows, columns)
+            if found is None:
+                return None
+            tiles.append(
+                [
+                    values[:, :, _kept(top, rows, stride), _kept(left, columns, stride)]
+                    for values, stride in zip(found, STRIDES[2:], strict=True)
+                ]
+            )
+        lines.append([join(list(parts), 3) for parts in zip(*tiles, strict=True)])
+    return [join(list(parts), 2) for parts in zip(*lines, strict=True)]
+
+
+def _seen(start: int, length: int) -> slice:
+    """The pixels along one side that a tile sees: its own and their surroundings, up to the page's edges."""
+    return slice(max(0, start - OVERLAP), min(length, start + TILE - OVERLAP))
+
+
+def _kept(start: int, seen: slice, stride: int) -> slice:
+    """The cells of a tile's features along one side that are its own."""
+    first = (start - seen.start) // stride
+    return slice(first, first + (TILE - 2 * OVERLAP) // stride)
