@@ -5,7 +5,8 @@ DRMambaError
 ├── InputError       a tensor or array has the wrong shape, dtype or device
 ├── BackendError     a scan backend was asked for by name and cannot run here
 ├── CheckpointError  a weights file is missing, foreign, or does not fit the network
-├── ImageError       a picture cannot be read or written
+├── FileError        a file cannot be written, or cannot be copied from or to a store
+├── ImageError       a picture cannot be read, or cannot be written in the format asked for
 ├── DataError        a data set is incomplete or contradicts itself
 ├── MetricError      two pages cannot be compared
 ├── TrainingError    a run cannot go on (NaN loss, full disk, foreign run folder)
@@ -36,8 +37,12 @@ class CheckpointError(DRMambaError):
     """A weights file is missing, foreign, or does not fit the network."""
 
 
+class FileError(DRMambaError):
+    """A file cannot be written, or cannot be copied from or to a store."""
+
+
 class ImageError(DRMambaError):
-    """A picture cannot be read or written."""
+    """A picture cannot be read, or cannot be written in the format asked for."""
 
 
 class DataError(DRMambaError):

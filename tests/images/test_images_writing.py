@@ -1,17 +1,12 @@
 """Files that others can read: 1 bit, black ink, resolution and record kept, never half-written."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pikepdf
 import pytest
 from PIL import Image
 
 from drmamba.errors import ImageError
-from drmamba.images import Bitmap, encode, read_ink, read_record, sweep, write_atomic, write_ink
-from drmamba.images.atomic import PARTIAL
+from drmamba.images import Bitmap, encode, read_ink, read_record, write_ink
 
 INK = np.random.default_rng(0).random((37, 51)) < 0.3
 
@@ -90,27 +85,3 @@ def test_a_stranger_has_no_record(tmp_path):
 def test_other_endings_are_refused(tmp_path):
     with pytest.raises(ImageError, match=r"not as '\.jpg'"):
         write_ink(tmp_path / "page.jpg", INK)
-
-
-def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
-    write_atomic(tmp_path / "file", b"old")
-
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(ImageError, match="No space left on device"):
-        write_atomic(tmp_path / "file", b"new")
-    assert (tmp_path / "file").read_bytes() == b"old"
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
-
-
-def test_remains_of_a_killed_run_are_swept_and_others_stay(tmp_path):
-    dead = subprocess.run(
-        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
-    )
-    (tmp_path / f".{int(dead.stdout)}-abc{PARTIAL}").write_bytes(b"half")
-    (tmp_path / f".{os.getpid()}-abc{PARTIAL}").write_bytes(b"in work")
-    (tmp_path / "page.png").write_bytes(b"done")
-    sweep(tmp_path)
-    assert sorted(p.name for p in tmp_path.iterdir()) == [f".{os.getpid()}-abc{PARTIAL}", "page.png"]

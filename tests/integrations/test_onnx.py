@@ -19,7 +19,7 @@ from drmamba.checkpoint import Provenance
 from drmamba.cli import group
 from drmamba.config import BlockConfig, EngineConfig, ModelConfig, WindowConfig, preset, replace_values
 from drmamba.errors import BackendError, CheckpointError, ConfigError, InputError, MissingExtra
-from drmamba.images import sha256
+from drmamba.files import sha256
 from drmamba.inference.binarizer import Binarizer, UntrainedWarning
 from drmamba.inference.lanes import Lanes
 from drmamba.inference.models import load_model

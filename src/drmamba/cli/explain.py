@@ -50,7 +50,8 @@ def command(
     reading = ReadingConfig(max_pixels=max_pixels)
 
     from drmamba.errors import ImageError, InputError
-    from drmamba.images import ArrayRows, open_pages, read_ink, write_atomic
+    from drmamba.files import write_atomic
+    from drmamba.images import ArrayRows, open_pages, read_ink
     from drmamba.inference.figure import check_suffix, draw, write_maps
 
     check_suffix(output.suffix)  # before the work

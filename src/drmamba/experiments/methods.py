@@ -12,7 +12,7 @@ from drmamba.data.dibco import Pair
 from drmamba.data.layout import IMAGE_SUFFIXES, classify, year_in
 from drmamba.errors import ConfigError, DataError
 from drmamba.experiments.baselines import library_version
-from drmamba.images import sha256
+from drmamba.files import sha256
 
 DEFAULT = BenchmarkConfig()
 UNTRAINED = "UNTRAINED: its scores mean nothing"

@@ -9,7 +9,6 @@ import numpy as np
 
 from drmamba.config import ReadingConfig
 from drmamba.errors import ImageError
-from drmamba.images.atomic import sha256, sweep, whole_file, write_atomic
 from drmamba.images.pdf import PdfPage, count_pdf, is_pdf, pdf_pages
 from drmamba.images.raster import SUFFIXES as PICTURES
 from drmamba.images.raster import RasterPage, as_rows, count_raster, raster_pages
@@ -47,10 +46,6 @@ __all__ = [
     "read_ink",
     "read_record",
     "read_rgb",
-    "sha256",
-    "sweep",
-    "whole_file",
-    "write_atomic",
     "write_bitmap",
     "write_ink",
 ]

@@ -13,7 +13,7 @@ from PIL import Image
 
 from drmamba.config import ReadingConfig
 from drmamba.errors import ImageError
-from drmamba.images.atomic import write_atomic
+from drmamba.files import write_atomic
 from drmamba.images.fax import encode_fax, tiff
 from drmamba.images.png import png
 from drmamba.images.raster import own_size_check

@@ -19,8 +19,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from drmamba.config import InferenceConfig, ReadingConfig
-from drmamba.errors import ConfigError, DRMambaError, ImageError
-from drmamba.images import CodedPage, code, container, encode, sha256, sweep, write_atomic
+from drmamba.errors import ConfigError, DRMambaError, FileError, ImageError
+from drmamba.files import remove_abandoned, sha256, write_atomic
+from drmamba.images import CodedPage, code, container, encode
 from drmamba.images.isolated import IsolatedPage, Reader
 from drmamba.images.writing import STRIP_PIXELS
 from drmamba.inference.binarizer import Binarizer
@@ -103,7 +104,7 @@ def tidy(jobs: list[Job]) -> None:
     """Clear the output folders of what killed runs left unfinished."""
     for folder in {job.output.parent for job in jobs}:
         if folder.is_dir():
-            sweep(folder)
+            remove_abandoned(folder)
 
 
 class Batch:
@@ -286,7 +287,7 @@ class Batch:
                         coded.append(code(result.bitmap))
                 if job.many_files:
                     self._write(job.page(number, file.pages), data, origin)
-            except ImageError as error:
+            except (FileError, ImageError) as error:
                 if file.pages == 1 or not lenient:
                     raise
                 where = f"{job.source}, page {number} of {file.pages}: {error}"

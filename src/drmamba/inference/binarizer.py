@@ -30,6 +30,7 @@ from PIL import Image
 from drmamba.checkpoint import Provenance
 from drmamba.config import EngineConfig, InferenceConfig, replace_values
 from drmamba.errors import InputError
+from drmamba.files import write_atomic
 from drmamba.images import (
     DPI,
     RGB,
@@ -39,7 +40,6 @@ from drmamba.images import (
     as_rows,
     encode_grey,
     open_pages,
-    write_atomic,
     write_bitmap,
 )
 from drmamba.inference.direction import lies_sideways, turned

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image, PngImagePlugin
 
 from drmamba.errors import ImageError, InputError
-from drmamba.images import RGB, Ink, write_atomic
+from drmamba.files import write_atomic
+from drmamba.images import RGB, Ink
 from drmamba.inference.binarizer import Page
 from drmamba.inference.explain import Map
 
