@@ -14,7 +14,7 @@ from stand_in import binarizer, save, text_page
 from drmamba.config import InferenceConfig, ReadingConfig
 from drmamba.errors import ConfigError, ImageError, InputError
 from drmamba.images import Bitmap, encode, open_pages, read_ink
-from drmamba.images.isolated import IsolatedPage
+from drmamba.images.reading.decoder_process import IsolatedPage
 from drmamba.inference.batch import Batch, BatchOptions, Ledger
 from drmamba.inference.jobs import plan
 from drmamba.inference.records import PageRecord, Report
@@ -289,7 +289,7 @@ def test_a_page_that_kills_the_decoder_costs_itself_only(dark, tmp_path, monkeyp
     def deadly(self):
         seen.append(self)
         if len(seen) == 2:
-            self.file.reader.started().kill()
+            self.file.decoder.started().kill()
         decode(self)
 
     monkeypatch.setattr(IsolatedPage, "decode", deadly)

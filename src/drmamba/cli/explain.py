@@ -51,7 +51,7 @@ def command(
 
     from drmamba.errors import ImageError, InputError
     from drmamba.files import write_atomic
-    from drmamba.images import ArrayRows, open_pages, read_ink
+    from drmamba.images import ArraySource, open_pages, read_ink
     from drmamba.inference.figure import check_suffix, draw, write_maps
 
     check_suffix(output.suffix)  # before the work
@@ -61,7 +61,7 @@ def command(
     found, pages = None, 0
     for pages, page in enumerate(open_pages(image, reading), 1):
         if pages == number:
-            found = ArrayRows(page.read(), page.dpi)
+            found = ArraySource(page.read(), page.dpi)
             break
     if found is None:
         raise ImageError(f"{image} holds {pages} pages; --page {number} is not among them")

@@ -21,9 +21,9 @@ from typing import Any, Self
 from drmamba.config import InferenceConfig, ReadingConfig
 from drmamba.errors import ConfigError, DRMambaError, FileError, ImageError
 from drmamba.files import remove_abandoned, sha256, write_atomic
-from drmamba.images import CodedPage, code, container, encode
-from drmamba.images.isolated import IsolatedPage, Reader
-from drmamba.images.writing import STRIP_PIXELS
+from drmamba.images import G4Page, encode, encode_document, encode_g4
+from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedPage
+from drmamba.images.writing.g4 import STRIP_PIXELS
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.jobs import Job
 from drmamba.inference.quality import Quality
@@ -118,7 +118,7 @@ class Batch:
         self.ledger = Ledger(page_memory(lanes.count, binarizer.config, lanes.config.max_memory))
         self._stop = threading.Event()
         self._keep = False
-        self._idle: queue.SimpleQueue[Reader] = queue.SimpleQueue()
+        self._idle: queue.SimpleQueue[DecoderProcess] = queue.SimpleQueue()
 
     @property
     def place(self) -> str:
@@ -193,11 +193,11 @@ class Batch:
             done.put(None)
 
     @contextlib.contextmanager
-    def _reader(self) -> Iterator[Reader]:
+    def _reader(self) -> Iterator[DecoderProcess]:
         try:
             reader = self._idle.get_nowait()
         except queue.Empty:
-            reader = Reader(self.ledger.total, self.options.reading)
+            reader = DecoderProcess(self.ledger.total, self.options.reading)
         try:
             yield reader
         finally:
@@ -206,7 +206,7 @@ class Batch:
             else:
                 reader.close()
 
-    def _file(self, job: Job, reader: Reader) -> Iterator[PageRecord]:
+    def _file(self, job: Job, reader: DecoderProcess) -> Iterator[PageRecord]:
         """A file's pages, or the one reason why it failed; whatever happens, the batch goes on."""
         page, started = 0, time.perf_counter()
         try:
@@ -262,11 +262,11 @@ class Batch:
         ]
 
     def _pages(
-        self, job: Job, origin: Origin, reader: Reader, *, lenient: bool = False
+        self, job: Job, origin: Origin, reader: DecoderProcess, *, lenient: bool = False
     ) -> Iterator[PageRecord]:
         """The pages' records; where lenient, a damaged page of a file with an output a page costs only itself."""
         file = reader.open(job.source)
-        coded: list[CodedPage] = []
+        coded: list[G4Page] = []
         quality: list[Quality] = []
         waiting: list[dict[str, Any]] = []
         for number, rows in enumerate(file, 1):
@@ -284,7 +284,7 @@ class Batch:
                     if job.many_files:
                         data = encode([result.bitmap], job.output.suffix, record=record)
                     else:
-                        coded.append(code(result.bitmap))
+                        coded.append(encode_g4(result.bitmap))
                 if job.many_files:
                     self._write(job.page(number, file.pages), data, origin)
             except (FileError, ImageError) as error:
@@ -314,7 +314,7 @@ class Batch:
             else:
                 waiting.append(facts | {"seconds": round(time.perf_counter() - started, 3)})
         if coded:
-            data = container(coded, job.output.suffix, origin.record(0, len(coded), quality))
+            data = encode_document(coded, job.output.suffix, origin.record(0, len(coded), quality))
             self._write(job.output, data, origin)
             digest = hashlib.sha256(data).hexdigest()
             for facts in waiting:
