@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from drmamba.config import InferenceConfig, ReadingConfig
-from drmamba.errors import ConfigError, DRMambaError, FileError, ImageError
+from drmamba.errors import ConfigError, DRMambaError, FileError, ImageError, MemoryLimitError
 from drmamba.files import remove_abandoned, sha256, write_atomic
 from drmamba.images import G4Page, encode, encode_document, encode_g4
 from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedPage
@@ -47,6 +47,13 @@ class BatchOptions:
     soft: bool = False
     tidy: bool = True  # first clear the output folders of what killed runs left unfinished
     reading: ReadingConfig = field(default_factory=ReadingConfig)
+    remedy: Callable[[Exception], str] | None = None  # says which setting to change, or nothing
+
+    def described(self, error: Exception) -> str:
+        """Return an error in words, with its remedy if there is one."""
+        words = str(error) if isinstance(error, DRMambaError) else f"{type(error).__name__}: {error}"
+        remedy = self.remedy(error) if self.remedy else ""
+        return f"{words}; {remedy}" if remedy else words
 
 
 def page_threads(lanes: int) -> int:
@@ -84,11 +91,11 @@ class Ledger:
 
     @contextlib.contextmanager
     def hold(self, size: int, path: Path) -> Iterator[None]:
-        """Hold so much memory; more than there can ever be is an error that names the remedy."""
+        """Hold so much memory; more than there can ever be is an error."""
         if size > self.total:
             needs, has = f"{size / 1e6:,.0f} MB", f"{self.total / 1e6:,.0f} MB"
-            more = f"raise --max-memory by {(size - self.total) / SPARE / 1e6:,.0f} MB"
-            raise ImageError(f"{path} needs about {needs} of memory, pages may take {has}; {more}")
+            words = f"{path} needs about {needs} of memory, pages may take {has}"
+            raise MemoryLimitError(words, size, self.total)
         with self._changed:
             self._changed.wait_for(lambda: self._left >= size)
             self._left -= size
@@ -219,7 +226,7 @@ class Batch:
                 page = record.page
                 yield record
         except Exception as error:  # hostile files, full disks, torch out of memory: all cost one file
-            yield _failed(job, error, started, page + 1)
+            yield _failed(job, self.options.described(error), started, page + 1)
 
     def _origin(self, job: Job) -> Origin:
         settings: dict[str, Any] = self.binarizer.config.to_dict()
@@ -290,10 +297,10 @@ class Batch:
             except (FileError, ImageError) as error:
                 if file.pages == 1 or not lenient:
                     raise
-                where = f"{job.source}, page {number} of {file.pages}: {error}"
+                where = f"{job.source}, page {number} of {file.pages}: {self.options.described(error)}"
                 if not job.many_files:
                     raise ImageError(f"{where}; {job.output.name} is not written without it") from error
-                yield _failed(job, ImageError(where), started, number, file.pages)
+                yield _failed(job, where, started, number, file.pages)
                 continue
             quality.append(result.quality)
             facts: dict[str, Any] = {
@@ -349,8 +356,7 @@ def _own(path: Path, origin: Origin) -> Found:
     return found
 
 
-def _failed(job: Job, error: Exception, started: float, page: int, pages: int = 1) -> PageRecord:
-    words = str(error) if isinstance(error, DRMambaError) else f"{type(error).__name__}: {error}"
+def _failed(job: Job, words: str, started: float, page: int, pages: int = 1) -> PageRecord:
     words = " ".join(words.split())
     if str(job.source) not in words:
         words = f"{job.source}: {words}"

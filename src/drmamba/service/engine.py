@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from drmamba.config import InferenceConfig, ReadingConfig, ServiceConfig
-from drmamba.errors import DRMambaError, ImageError
+from drmamba.errors import DRMambaError, ImageError, MemoryLimitError
 from drmamba.images import ArraySource
 from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedPage
 from drmamba.inference.batch import Batch, BatchOptions, Ledger
@@ -89,10 +89,9 @@ class WatchedReader(DecoderProcess):
             answer, data = super().ask(path, request, seconds)
         except ImageError as error:
             self._left()  # a decoder that was given up because of the order's clock is not a bad file
-            if "not enough memory" in str(error):
+            if isinstance(error, MemoryLimitError):
                 raise out_of_memory(self.pixels) from error
-            # What the operator could raise is of no use to whoever sent the file.
-            raise ImageError(str(error).replace("more --max-memory", "more memory than there is")) from error
+            raise
         if answer.get("pages", 0) > limits.max_pages:
             words = f"holds {answer['pages']} pages, {limits.max_pages} at most are taken"
             raise over_limit("pages", limits.max_pages, words)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from drmamba.errors import ImageError
+from drmamba.config import ReadingConfig
+from drmamba.errors import DecoderCrashError, ImageError, PixelLimitError
 from drmamba.images import read_rgb
 from drmamba.images.reading import decoder_process
 from drmamba.images.reading.decoder_process import DecoderProcess
@@ -47,7 +48,7 @@ def test_a_crash_is_an_error_and_the_next_file_is_read(page):
     with DecoderProcess(500_000_000) as decoder:
         (found,) = list(decoder.open(page))[:1]
         os.kill(decoder._process.pid, signal.SIGKILL)
-        with pytest.raises(ImageError, match=r"page\.png made the decoder crash"):
+        with pytest.raises(DecoderCrashError, match=r"page\.png made the decoder crash"):
             found.rows(0, 1)
         assert [p.height for p in decoder.open(page)] == [90]
 
@@ -88,6 +89,15 @@ def test_a_page_that_needs_more_than_the_limit_is_an_error(tmp_path, page):
         with pytest.raises(ImageError, match=r"large\.webp (cannot be read|made the decoder crash|needs)"):
             [p.rows(0, 1) for p in decoder.open(tmp_path / "large.webp")]
         assert [p.height for p in decoder.open(page)] == [90]
+
+
+def test_a_limit_keeps_its_numbers_on_the_way_from_the_process(page):
+    with (
+        DecoderProcess(500_000_000, ReadingConfig(max_pixels=1000)) as decoder,
+        pytest.raises(PixelLimitError, match=r"page\.png declares 70 x 90") as caught,
+    ):
+        list(decoder.open(page))
+    assert (caught.value.value, caught.value.limit) == (6300, 1000)
 
 
 def test_closing_ends_the_process(page):

@@ -9,7 +9,7 @@ from made_pictures import SIZE, page, tiff
 from PIL import Image, TiffImagePlugin
 
 from drmamba.config import ReadingConfig
-from drmamba.errors import ImageError
+from drmamba.errors import ImageError, PixelLimitError
 from drmamba.images import count_pages, open_pages, read_rgb
 from drmamba.images.reading.raster import as_page_source
 
@@ -172,8 +172,9 @@ def test_half_a_file_is_an_error_of_one_line(tmp_path, name):
 
 def test_a_declared_size_is_checked_before_decoding(tmp_path):
     Image.new("1", (20_000, 20_000)).save(tmp_path / "page.png")  # 50 kB, 400 megapixels
-    with pytest.raises(ImageError, match="400 megapixels, over the limit of 100; see --max-pixels"):
+    with pytest.raises(PixelLimitError, match="400 megapixels, over the limit of 100") as caught:
         next(iter(open_pages(tmp_path / "page.png", ReadingConfig(max_pixels=100_000_000))))
+    assert (caught.value.value, caught.value.limit) == (400_000_000, 100_000_000)
     before = Image.MAX_IMAGE_PIXELS
     next(iter(open_pages(tmp_path / "page.png")))
     assert before == Image.MAX_IMAGE_PIXELS  # Pillow's own setting is left as the program has it

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from drmamba.config import ReadingConfig
-from drmamba.errors import DRMambaError
+from drmamba.errors import DRMambaError, MemoryLimitError, PixelLimitError
 from drmamba.images.reading import FilePage, count_pages, open_pages
 
 
@@ -72,10 +72,15 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     for line in requests:
         try:
             header, payload = handler.answer(json.loads(line))
+        except PixelLimitError as error:
+            header = {"error": str(error), "kind": "pixels", "value": error.value, "limit": error.limit}
+            payload = b""
+        except MemoryLimitError as error:
+            header, payload = {"error": str(error), "kind": "memory"}, b""
+        except MemoryError:
+            header, payload = {"error": "there is not enough memory for this page", "kind": "memory"}, b""
         except DRMambaError as error:
             header, payload = {"error": str(error)}, b""
-        except MemoryError:
-            header, payload = {"error": "not enough memory for this page; raise --max-memory"}, b""
         except Exception as error:  # Whatever a damaged file provokes must cost only that file.
             header, payload = {"error": f"{type(error).__name__}: {error}"}, b""
         with contextlib.suppress(BrokenPipeError):

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from drmamba.config import ReadingConfig
-from drmamba.errors import ImageError
+from drmamba.errors import DecoderCrashError, ImageError, MemoryLimitError, PixelLimitError
 from drmamba.images.arrays import RGB
 from drmamba.images.reading.page_source import PageSource
 
@@ -82,15 +82,23 @@ class DecoderProcess:
             self.close()
             if late.is_set():
                 raise ImageError(f"{path} took more than {seconds:.0f} s to decode and was abandoned")
-            raise ImageError(
-                f"{path} made the decoder crash: the file is damaged, or needs more --max-memory"
-            )
+            words = "the file is damaged, or needs more memory than there is"
+            raise DecoderCrashError(f"{path} made the decoder crash: {words}")
         if late.is_set():
             self.close()  # The answer was complete just before the process was killed.
         if "error" in header:
-            message = " ".join(str(header["error"]).split())
-            raise ImageError(message if str(path) in message else f"{path}: {message}")
+            raise self._error(path, header)
         return header, payload
+
+    def _error(self, path: Path, header: dict[str, Any]) -> ImageError:
+        """Return the error that an answer reports; its message names the file."""
+        message = " ".join(str(header["error"]).split())
+        message = message if str(path) in message else f"{path}: {message}"
+        if header.get("kind") == "pixels":
+            return PixelLimitError(message, int(header["value"]), int(header["limit"]))
+        if header.get("kind") == "memory":
+            return MemoryLimitError(message, limit=self.memory)
+        return ImageError(message)
 
     def started(self) -> subprocess.Popen[bytes]:
         """Return the process; a new one is started if there is none."""

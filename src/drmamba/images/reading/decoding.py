@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PIL import UnidentifiedImageError
 
-from drmamba.errors import ImageError
+from drmamba.errors import ImageError, MemoryLimitError, PixelLimitError
 from drmamba.images.reading.formats import READABLE
 
 
@@ -22,7 +22,7 @@ def decoding(path: Path) -> Iterator[None]:
     except UnidentifiedImageError as error:
         raise ImageError(f"{path} is not a picture this program reads ({', '.join(READABLE)})") from error
     except MemoryError as error:
-        raise ImageError(f"{path}: not enough memory to decode it; raise --max-memory") from error
+        raise MemoryLimitError(f"{path}: there is not enough memory to decode it") from error
     # Decoders raise nearly any exception for damaged input (struct.error, KeyError, SyntaxError, ...).
     except Exception as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
@@ -35,6 +35,5 @@ def check_size(path: Path, height: int, width: int, max_pixels: int) -> None:
         raise ImageError(f"{path} declares a page of {width} x {height} pixels")
     if height * width > max_pixels:
         size = f"{width} x {height} = {height * width / 1e6:,.0f} megapixels"
-        raise ImageError(
-            f"{path} declares {size}, over the limit of {max_pixels / 1e6:,.0f}; see --max-pixels"
-        )
+        words = f"{path} declares {size}, over the limit of {max_pixels / 1e6:,.0f}"
+        raise PixelLimitError(words, height * width, max_pixels)
