@@ -7,36 +7,59 @@
 First the parts with both threads inside each operation, then whole updates as `drmamba train` does them on a CPU:
 threads that share the batch and make their own crops (--lanes), beside a feed that makes crops meanwhile.
 
+    python benchmarks/step.py --data ROOT --textures DIR --compare REVISION     # crops a second, side by side
+
+The last takes turns with the code of another revision of this repository, which it unpacks into a temporary folder:
+whole updates of `drmamba train` with as many threads as there are cores, of the network and recipe that each revision
+has under the same name, without page context and, where a revision has it, with it.
+
 Times are the median of the repeats; the smallest beside it tells how much other work disturbed them.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import torch
 
 from drmamba.config import RunConfig, recipe, replace_values
 from drmamba.data.dataset import CropDataset
 from drmamba.data.dibco import find_pairs
+from drmamba.inference.torch_runtime import has_bfloat16
 from drmamba.losses.compound import compound
 from drmamba.training.feed import Feed, collate
-from drmamba.training.lanes import Lanes
+from drmamba.training.lanes import Lanes, lanes_for
 from drmamba.training.learner import Batch, Learner
 from drmamba.training.start import initial_network
 
 PARTS = ("encoder", "decoder", "block", "reconstruction")
 Times = dict[str, list[float]]
+TURN = 12  # updates in one turn of a comparison
+WARM_UP = 4  # more of them in the first turn, which compiles
 
 
 def main() -> None:
     arguments = parse()
+    if arguments.worker:
+        work(arguments)
+        return
+    if arguments.compare:
+        compare(arguments)
+        return
     torch.manual_seed(0)
     torch.set_flush_denormal(arguments.denormals == "flush")
     config = replace_values(
@@ -65,6 +88,112 @@ def main() -> None:
         values = whole_updates(learner, crops, arguments, count)
         shown = f"{count} lanes" if count > 1 else "a feed beside"
         print(f"{'update with crops, ' + shown:<30} {statistics.median(values):9.3f} {min(values):9.3f}")
+
+
+def compare(arguments: argparse.Namespace) -> None:
+    """Crops a second of this code and of another revision's, measured in turns."""
+    here = Path(__file__).resolve().parent.parent
+    with tempfile.TemporaryDirectory() as folder:
+        archive = subprocess.run(
+            ["git", "-C", str(here), "archive", arguments.compare, "src"], check=True, capture_output=True
+        )
+        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as packed:
+            packed.extractall(folder, filter="data")
+        trees = {arguments.compare: Path(folder), "this code": here}
+        workers = {
+            f"{name}, {kind}": Worker(tree / "src", kind, arguments)
+            for name, tree in trees.items()
+            for kind in ("plain", "context")
+        }
+        rates: dict[str, list[float]] = defaultdict(list)
+        for _ in range(arguments.rounds):
+            for name, worker in workers.items():
+                if (rate := worker.turn()) is not None:
+                    rates[name].append(rate)
+        for worker in workers.values():
+            worker.close()
+    base = statistics.median(rates[f"{arguments.compare}, plain"])
+    print(f"{'':<40} {'crops/s':>8} {'ratio':>6}")
+    for name, values in rates.items():
+        print(f"{name:<40} {statistics.median(values):8.2f} {statistics.median(values) / base:6.2f}")
+
+
+class Worker:
+    """A process that trains with one revision's code, a few updates whenever it is asked to."""
+
+    def __init__(self, source: Path, kind: str, arguments: argparse.Namespace) -> None:
+        command = [sys.executable, __file__, "--worker", kind, "--preset", arguments.preset]
+        command += ["--crops", str(arguments.crops), "--size", str(arguments.size)]
+        for option in ("data", "textures"):
+            if getattr(arguments, option):
+                command += [f"--{option}", getattr(arguments, option)]
+        environment = {**os.environ, "PYTHONPATH": str(source)}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+
+    def turn(self) -> float | None:
+        """Crops a second; None where the revision has no such kind of training."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            self.process.stdin.write("go\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return None
+        answer = self.process.stdout.readline().strip()
+        return float(answer) if answer else None
+
+    def close(self) -> None:
+        """Let it end."""
+        self.process.kill()
+        self.process.wait()
+
+
+def work(arguments: argparse.Namespace) -> None:
+    """For every line of input, run a few updates and print the crops a second; the first turn also warms up."""
+    config = replace_values(recipe(arguments.preset), {"data": {"textures": arguments.textures}})
+    knows_context = hasattr(config.model, "context")
+    if arguments.worker == "context" and not knows_context:
+        return
+    if knows_context and arguments.worker == "plain":
+        config = replace_values(
+            config, {"model": {"context": 0, "conventions": []}, "data": {"region": {"side": 0}}}
+        )
+    more: dict[str, Any] = {}
+    if knows_context:
+        model = config.model
+        more = {"context": model.context, "conventions": model.conventions, "slots": arguments.crops}
+    pairs = find_pairs(arguments.data) if arguments.data else []
+    if not pairs:
+        config = replace_values(config, {"data": {"synthetic_share": 1.0}})
+    torch.set_flush_denormal(True)
+    crops = CropDataset(pairs, config.data, config.loss, **more)
+    learner = Learner(initial_network(config), config)
+    narrow = has_bfloat16(torch.device("cpu"))
+
+    def losses(network: torch.nn.Module, batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        def forward(image: torch.Tensor, **situation: torch.Tensor) -> object:
+            with torch.autocast("cpu", torch.bfloat16, enabled=narrow):
+                return network(image, **situation)
+
+        return learner.losses(forward, batch)
+
+    threads = lanes_for(arguments.crops, torch.get_num_threads())
+    lanes = Lanes(learner.network, losses, threads) if threads > 1 else None
+    if lanes:
+        learner.learn_from = lanes.learn_from
+    feed = Feed(crops, 0, arguments.crops, lazy=lanes is not None)
+    step = 0
+    for _ in sys.stdin:
+        updates = TURN if step else TURN + WARM_UP
+        for number in range(updates):
+            if number == updates - TURN:
+                started = time.perf_counter()
+            learner.update(step, feed.take(1), 0.5)
+            step += 1
+        print(TURN * arguments.crops / (time.perf_counter() - started), flush=True)
+    feed.close()
 
 
 def whole_updates(
@@ -187,6 +316,11 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--lanes", type=int, nargs="*", default=[1, 2], help="threads that share a batch; 1: none"
     )
+    parser.add_argument(
+        "--compare", metavar="REVISION", help="measure crops a second beside another revision"
+    )
+    parser.add_argument("--rounds", type=int, default=5, help="turns that each revision gets")
+    parser.add_argument("--worker", choices=["plain", "context"], help=argparse.SUPPRESS)
     parser.add_argument("--data", help="a folder of years; without it crops are synthetic")
     parser.add_argument("--textures")
     return parser.parse_args()

@@ -33,8 +33,8 @@ def usage(model: Path, data: Path, years: list[str], *, context: bool) -> dict[s
     config = replace_values(WATCH, {"context": context})
     whole = [found for _, found, _ in binarized(network, pages, config, "cpu")]
     result: dict[str, dict[str, float]] = {}
-    for part in ("whole", *ALTERATIONS):
-        changed = network if part == "whole" else altered(network, part)
+    networks = {"whole": network, **{part: altered(network, part) for part in ALTERATIONS}}
+    for part, changed in networks.items():
         fm: dict[str, list[float]] = {year: [] for year in years}
         pixels = []
         for (page, found, truth), before in zip(binarized(changed, pages, config, "cpu"), whole, strict=True):

@@ -137,12 +137,14 @@ class BlockConfig(Config):
     decay: Literal["gap", "shared"] = "gap"  # shared: A_D = A_B
     directions: Directions = 4
     balanced: bool = True  # the routes are of one size at the start
+    centred: bool = False  # beta takes away what B has above its resting level, B in units of D's size
     horizons: tuple[float, float] = (8.0, 256.0)  # tokens that the slow route remembers at the start
     residual: bool = False  # the block's input is added to its output
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require("width", self.width >= 1, "1 or more")
+        self.require("centred", not self.centred or self.balanced, "false unless block.balanced is true")
         in_order = 1 <= self.horizons[0] <= self.horizons[1]
         self.require("horizons", in_order, "two numbers of tokens, 1 or more, in order")
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from drmamba.config import PRESETS, SyntheticConfig, recipe
+from drmamba.config import PRESETS, WORLDS, SyntheticConfig, recipe
 
 if TYPE_CHECKING:
     from PIL import Image
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 SYNTHETIC = SyntheticConfig()
-WORLDS = ("print", "script", "pen", "papyrus")
 
 
 @click.group()

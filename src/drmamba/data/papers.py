@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from drmamba.data.fields import Field, clouds, noise, ramp, smoothstep
+from drmamba.data.degrade.wide import clouds, noise
+from drmamba.data.fields import Field, ramp, smoothstep
 from drmamba.data.geometry import flipped, turned, window
 from drmamba.data.layering import darkened
 from drmamba.data.page import Picture

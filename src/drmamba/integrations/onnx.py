@@ -116,7 +116,7 @@ class Core(nn.Module):
             f"{DOMAIN}::Scans", (-delta * self.rates, b), dtype=b.dtype, shape=b.shape, version=1
         )
         D, B = sums.chunk(2, -1) if self.dual else (sums, sums)
-        logits: Tensor = network.reconstruction(block.joined(u, D, B, beta), image)
+        logits: Tensor = network.reconstruction(block.joined(u, D, block.scaled(B), beta), image)
         return logits
 
 

@@ -33,6 +33,11 @@ class DualRouteBlock(nn.Module):
     slow route would drown the fast one. A balanced block starts with beta = (1 - a_B) / (1 - a_D) for a typical delta,
     channel by channel: then D and beta*B are of one size, and no equation changes. Where the ablations have no gate,
     the same constants scale B.
+
+    Even then D may be idle: B hardly varies over a page, so that beta, which does, can write all that matters onto it
+    as onto a carrier wave. In a centred block the constants scale B itself, and a learned resting level B_0 is taken
+    off, O = D - beta * (B - B_0): local structure has to go through D, and B says how the background differs from even
+    paper.
     """
 
     balance: Tensor
@@ -56,7 +61,13 @@ class DualRouteBlock(nn.Module):
         self.out_norm = nn.LayerNorm(d)
         self.out = nn.Linear(d, width)
         self.register_buffer("balance", self._balance(), persistent=False)
-        if config.balanced:
+        self.centred = config.centred and config.routes == "dual" and config.fusion == "subtract"
+        if self.centred:
+            # On even ground each order sums g (1 - s) = 0.25 over the horizon, 1 / (1 - a_B), scaled to 1 / (1 - a_D).
+            A_D, _ = self.rates()
+            level = 0.25 * config.directions / -torch.expm1(-TYPICAL_DELTA * A_D.detach())
+            self.B_0 = nn.Parameter(level)
+        elif config.balanced:
             self._start_balanced()
 
     @torch.no_grad()
@@ -108,7 +119,11 @@ class DualRouteBlock(nn.Module):
         z = F.silu(self.local(z)).permute(0, 2, 3, 1)  # Eq. (5)
         gates = self.gates(z).float().chunk(4 if self.has_beta else 3, -1)  # Eq. (6)
         s, g, delta = gates[0].sigmoid(), gates[1].sigmoid(), F.softplus(gates[2])
-        beta = (gates[3].sigmoid() if self.has_beta else self.balance.expand_as(s)) * suppress
+        if self.has_beta:
+            beta = gates[3].sigmoid()
+        else:
+            beta = torch.full_like(s, UNBALANCED_BETA) if self.centred else self.balance.expand_as(s)
+        beta = beta * suppress
         return s, g, delta, beta
 
     def fuse(self, u: Tensor, maps: Maps, suppress: float | Tensor = 1.0) -> Tensor:
@@ -134,17 +149,25 @@ class DualRouteBlock(nn.Module):
             h = self._sum_scans(torch.exp(-delta * A_B), g * s, orders)
             return h, h, torch.zeros_like(h)
         if self.config.fusion == "subtract" and not maps:
-            O_DR = dual_route_scan(s, g, delta, beta, A_D, A_B, orders, backend=self.backend)
+            scale = beta * self.balance if self.centred else beta
+            O_DR = dual_route_scan(s, g, delta, scale, A_D, A_B, orders, backend=self.backend)
+            if self.centred:
+                O_DR = O_DR + beta * self.B_0
             return O_DR, s.new_empty(0), s.new_empty(0)
         D = self._sum_scans(torch.exp(-delta * A_D), g * s, orders)  # Eqs. (8), (9)
         B = self._sum_scans(torch.exp(-delta * A_B), g * (1 - s), orders)  # Eqs. (8), (10)
+        B = self.scaled(B)
         return self._fused(D, B, beta), D, B
+
+    def scaled(self, B: Tensor) -> Tensor:
+        """The sums of Eq. (10), (..., d), in the units in which the fusion takes them."""
+        return self.balance * B if self.centred else B
 
     def _fused(self, D: Tensor, B: Tensor, beta: Tensor) -> Tensor:
         if self.config.routes == "single":
             return D
         if self.config.fusion == "subtract":
-            return D - beta * B  # Eq. (11)
+            return D - beta * (B - self.B_0 if self.centred else B)  # Eq. (11)
         if self.config.fusion == "add":
             return D + self.balance * B
         joined: Tensor = self.join(torch.cat([D, B], -1))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from drmamba.data.synthetic.directions import turned
-from drmamba.data.synthetic.layers import COLOURED, Layer, ink_tone
+from drmamba.data.synthetic.layers import COLOURED, Kind, Layer, ink_tone
 from drmamba.data.synthetic.linework import STEP, hatching, inside, outline, swelling, wandering
 from drmamba.data.synthetic.pen import Points
 from drmamba.data.synthetic.plate import Box, Plate
@@ -72,9 +72,8 @@ def _coast(rng: np.random.Generator, plate: Plate, path: Points, width: float) -
         for k in range(1, int(rng.integers(2, 7))):
             plate.curve("drawing", path + across * gap * k * (1 + 0.1 * k), max(0.8, 0.6 * width))
     elif lot < 0.7:
-        for at, side in zip(path[::2], across[::2], strict=True):
-            end = at + side * rng.uniform(0.8, 1.6) * gap
-            plate.curve("drawing", [at, end], 0.8 * width)
+        length = rng.uniform(0.8, 1.6, (len(path[::2]), 1)) * gap
+        _strokes(plate, "drawing", path[::2], path[::2] + across[::2] * length, (0.8 * width, 0.8 * width))
 
 
 def _road(rng: np.random.Generator, plate: Plate, path: Points, width: float) -> None:
@@ -89,19 +88,23 @@ def _road(rng: np.random.Generator, plate: Plate, path: Points, width: float) ->
         plate.curve("line", path, np.where(drawn, width, 0))
     else:
         plate.curve("line", path, width)
-        for at, side in zip(path[::4], across[::4], strict=True):
-            plate.curve("line", [at - side * 3 * width, at + side * 3 * width], width)
+        reach = across[::4] * 3 * width
+        _strokes(plate, "line", path[::4] - reach, path[::4] + reach, (width, width))
 
 
 def _hills(rng: np.random.Generator, plate: Plate, path: Points, width: float) -> None:
     """A ridge drawn with hachures: short strokes down either slope, thick above and thin below."""
     across = _sideways(path)
     for side in (-1, 1):
-        reach = rng.uniform(8, 24)
-        for at, slope in zip(path, across, strict=True):
-            if plate.sees(Box(at[0] - 30, at[1] - 30, at[0] + 30, at[1] + 30)):
-                end = at + side * slope * reach * rng.uniform(0.6, 1.2) + rng.normal(0, 1, 2)
-                plate.curve("drawing", [at, (at + end) / 2, end], [1.5 * width, width, 0.6 * width])
+        reach = side * rng.uniform(8, 24) * rng.uniform(0.6, 1.2, (len(path), 1))
+        ends = path + across * reach + rng.normal(0, 1, path.shape)
+        _strokes(plate, "drawing", path, ends, (1.5 * width, 0.8 * width))
+
+
+def _strokes(plate: Plate, kind: Kind, starts: Points, ends: Points, widths: tuple[float, float]) -> None:
+    """Many short strokes at once, of one width in their first half and of another in their second."""
+    points = np.stack([starts, (starts + ends) / 2, ends], 1).reshape(-1, 2)
+    plate.curve(kind, points, np.tile((*widths, 0.0), len(starts)))  # nothing is drawn from one to the next
 
 
 def _area(rng: np.random.Generator, plate: Plate, border: Points, width: float) -> None:
