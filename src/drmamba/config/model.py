@@ -101,7 +101,7 @@ PRESETS: dict[str, ModelConfig] = {
         decoder=(128, 64, 48),
         context=4,
         conventions=CONVENTIONS,
-        block=BlockConfig(width=48),
+        block=BlockConfig(width=48, centred=True, horizons=(4.0, 128.0)),
         detail=DetailConfig(width=16, head_width=32, dilations=(2,), fold=2),
     ),
 }

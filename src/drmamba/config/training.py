@@ -92,6 +92,7 @@ RECIPES: dict[str, dict[str, Any]] = {
             "batch": 4,
             "accumulation": 1,
             "learning_rate": 1e-3,
+            "decay_rate": 5.0,
             "weight_decay": 0.01,
             "ema": 0.998,
             "workers": 0,
