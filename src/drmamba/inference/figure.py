@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LONGEST = 1400  # pixels of a panel's longer side, drawn: more is lost on a page of paper anyway
 WIDTH = 13.0  # inches
-DPI = 150
+FIGURE_DPI = 150
 RIM = 24  # pixels
 FALSE_INK, LOST_INK = (214, 39, 40), (31, 119, 240)
 FORMATS = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp")
@@ -82,7 +82,7 @@ def draw(
     panel = WIDTH / columns
     height = rows * (min(2.2, max(0.12, tall)) * panel * (0.88 if columns == 2 else 0.8) + 0.62) + 0.6
     spaces = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08, wspace=0.02, hspace=0.0)
-    figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout=spaces)
+    figure = Figure(figsize=(WIDTH, height), dpi=FIGURE_DPI, layout=spaces)
     FigureCanvasAgg(figure)
     warning = "UNTRAINED MODEL: these maps mean nothing  ·  " if "untrained" in page.quality.flags else ""
     figure.suptitle(
