@@ -16,7 +16,7 @@ import numpy as np
 from drmamba import Binarizer
 from drmamba.config import PROTOCOLS
 from drmamba.data.dibco import find_pairs
-from drmamba.images import ArrayRows, read_ink, read_rgb
+from drmamba.images import ArraySource, read_ink, read_rgb
 from drmamba.inference.direction import LEVEL
 from drmamba.inference.survey import survey
 from drmamba.metrics import score
@@ -42,7 +42,7 @@ def main() -> None:
             image, truth = read_rgb(pair.image), read_ink(pair.truth)
             for quarters in (0, 1):
                 page = np.rot90(image, quarters)
-                rows = ArrayRows(page)
+                rows = ArraySource(page)
                 looked = survey(rows)
                 found = binarizer.view(rows, looked, PROTOCOLS["everyday"]).sideways
                 pages += 1

@@ -19,14 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import ndimage
 
 from drmamba.data.dibco import find_pairs
-from drmamba.images import read_ink
+from drmamba.images import Ink, read_ink
 from drmamba.metrics import score
-
-Ink = NDArray[np.bool_]
 
 
 def drawn_page(height: int, width: int) -> Ink:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from drmamba.config import InferenceConfig, WindowConfig
-from drmamba.images import ArrayRows, read_ink, read_rgb
+from drmamba.images import ArraySource, read_ink, read_rgb
 from drmamba.inference.binarizer import Binarizer, UntrainedWarning
 from drmamba.inference.tiling import Axis
 from drmamba.metrics import score
@@ -59,7 +59,7 @@ def main() -> None:
             for stride in strides:
                 windows = WindowConfig(window=args.window, stride=stride, fit=stride >= usual.windows.stride)
                 before = binarizer.lanes.pixels
-                found = binarizer.binarize(ArrayRows(page), replace(usual, windows=windows, scale=1.0))
+                found = binarizer.binarize(ArraySource(page), replace(usual, windows=windows, scale=1.0))
                 densest = found if densest is None else densest
                 different = found.binary != densest.binary
                 at_seam = seams(page.shape[0], windows)[:, None] | seams(page.shape[1], windows)

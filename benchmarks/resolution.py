@@ -23,7 +23,7 @@ from PIL import Image
 from drmamba import Binarizer
 from drmamba.config import WindowConfig
 from drmamba.data.dibco import find_pairs
-from drmamba.images import ArrayRows, read_ink, read_rgb
+from drmamba.images import ArraySource, read_ink, read_rgb
 from drmamba.inference.rescale import LARGEST_ZOOM
 from drmamba.inference.survey import survey
 from drmamba.metrics import score
@@ -62,7 +62,7 @@ def main() -> None:
             for size in map(Fraction, args.sizes.split(",")):
                 page = at_size(read_rgb(pair.image), size)
                 truth = at_size(read_ink(pair.truth).astype(np.uint8) * 255, size) > 127
-                strokes = survey(ArrayRows(page)).strokes
+                strokes = survey(ArraySource(page)).strokes
                 if strokes is None or not args.least <= strokes.width < args.below:
                     continue
                 scales = [1.0, *(min(LARGEST_ZOOM, width / strokes.width) for width in widths)]

@@ -16,7 +16,7 @@ from typing import Any
 
 from drmamba import checkpoint
 from drmamba.data.dibco import find_pairs
-from drmamba.images import write_atomic
+from drmamba.files import write_atomic
 from drmamba.training.exam import WATCH, final_scores
 from drmamba.training.folder import RunFolder
 from drmamba.training.material import exam

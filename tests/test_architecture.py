@@ -13,6 +13,7 @@ import drmamba
 ROOT = Path(drmamba.__file__).parent
 LAYERS = [
     {"errors"},
+    {"files"},
     {"config"},
     {"ops", "images"},
     {"data", "model", "losses", "metrics"},

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import drmamba
 from drmamba.config import Config, ModelConfig
 from drmamba.errors import CheckpointError, ConfigError
-from drmamba.images import write_atomic
+from drmamba.files import write_atomic
 
 if TYPE_CHECKING:  # torch is imported where a network is: the rest also serves models that run without it
     import torch

@@ -5,7 +5,11 @@ DRMambaError
 ├── InputError       a tensor or array has the wrong shape, dtype or device
 ├── BackendError     a scan backend was asked for by name and cannot run here
 ├── CheckpointError  a weights file is missing, foreign, or does not fit the network
-├── ImageError       a picture cannot be read or written
+├── FileError        a file cannot be written, or cannot be copied from or to a store
+├── ImageError       a picture cannot be read, or cannot be written in the format asked for
+│   ├── PixelLimitError    a page declares more pixels than are allowed
+│   ├── MemoryLimitError   a page needs more memory than there is
+│   └── DecoderCrashError  a file ended the decoding process
 ├── DataError        a data set is incomplete or contradicts itself
 ├── MetricError      two pages cannot be compared
 ├── TrainingError    a run cannot go on (NaN loss, full disk, foreign run folder)
@@ -36,8 +40,32 @@ class CheckpointError(DRMambaError):
     """A weights file is missing, foreign, or does not fit the network."""
 
 
+class FileError(DRMambaError):
+    """A file cannot be written, or cannot be copied from or to a store."""
+
+
 class ImageError(DRMambaError):
-    """A picture cannot be read or written."""
+    """A picture cannot be read, or cannot be written in the format asked for."""
+
+
+class PixelLimitError(ImageError):
+    """A page declares more pixels (`value`) than are allowed (`limit`)."""
+
+    def __init__(self, message: str, value: int = 0, limit: int = 0) -> None:
+        super().__init__(message)
+        self.value, self.limit = value, limit
+
+
+class MemoryLimitError(ImageError):
+    """A page needs more bytes (`value`) than there are (`limit`); 0 stands for an unknown number."""
+
+    def __init__(self, message: str, value: int = 0, limit: int = 0) -> None:
+        super().__init__(message)
+        self.value, self.limit = value, limit
+
+
+class DecoderCrashError(ImageError):
+    """A file ended the decoding process, because it is damaged or because memory ran out."""
 
 
 class DataError(DRMambaError):

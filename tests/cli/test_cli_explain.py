@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from PIL import Image
 
 from drmamba.cli import group
-from drmamba.errors import ConfigError, ImageError, InputError
+from drmamba.errors import ConfigError, ImageError, InputError, PixelLimitError
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +60,7 @@ def test_other_formats(scan, ending):
     [
         (["missing.png", "-o", "f.png"], ImageError, "missing.png"),
         (["scan.png", "-o", "f.txt"], ImageError, r"\.txt"),
+        (["scan.png", "-o", "f.png", "--max-pixels", "9"], PixelLimitError, "see --max-pixels"),
         (["scan.png", "-o", "f.png", "--page", "2"], ImageError, "holds 1 pages"),
         (["scan.png", "-o", "f.png", "--truth", "wrong.png"], InputError, "170 x 50"),
         (["scan.png", "-o", "f.png", "--threshold", "2"], ConfigError, "threshold"),

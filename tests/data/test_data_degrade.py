@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from drmamba.config import DegradeConfig
 from drmamba.data.degrade import DEGRADATIONS, EXCLUDED, copies, degrade, ink
 from drmamba.data.degrade import paper as paper_damage
-from drmamba.data.page import Ink, Page, Picture
+from drmamba.data.page import Page, Picture
 from drmamba.data.papers import paper
+from drmamba.images import Ink
 
 TAKES_INK_AWAY = {"holes", "erased", "margin"}
 

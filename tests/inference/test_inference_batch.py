@@ -12,9 +12,9 @@ from PIL import Image
 from stand_in import binarizer, save, text_page
 
 from drmamba.config import InferenceConfig, ReadingConfig
-from drmamba.errors import ConfigError, ImageError, InputError
+from drmamba.errors import ConfigError, InputError, MemoryLimitError
 from drmamba.images import Bitmap, encode, open_pages, read_ink
-from drmamba.images.isolated import IsolatedPage
+from drmamba.images.reading.decoder_process import IsolatedPage
 from drmamba.inference.batch import Batch, BatchOptions, Ledger
 from drmamba.inference.jobs import plan
 from drmamba.inference.records import PageRecord, Report
@@ -152,17 +152,17 @@ def test_a_bad_file_costs_itself_only(dark, sources, tmp_path):
 
 def test_pixels_have_a_limit(dark, sources, tmp_path):
     records = run(dark, sources, tmp_path / "out", reading=ReadingConfig(max_pixels=1000))
-    assert all("see --max-pixels" in r.error for r in records)
+    assert all("over the limit of 0" in r.error for r in records)
 
 
 def test_memory_has_a_limit(dark, tmp_path):
     save(tmp_path / "in/large.jpg", np.full((9000, 9000), 255, np.uint8))
-    batch = Batch(dark)
+    batch = Batch(dark, BatchOptions(remedy=lambda error: f"there are {error.limit} bytes"))
     batch.ledger = Ledger(60_000_000)
     (record,) = batch.run(plan([tmp_path / "in"], tmp_path / "out"))
     assert record.status == "failed"
     assert "needs about" in record.error
-    assert "raise --max-memory by" in record.error
+    assert record.error.endswith("; there are 60000000 bytes")
     with (
         binarizer(max_memory=300_000_000) as small,
         pytest.raises(ConfigError, match="--max-memory must be at least"),
@@ -184,8 +184,9 @@ def test_a_ledger_makes_pages_wait(tmp_path):
         order.append("first")
     other.join()
     assert order == ["first", "second"]
-    with pytest.raises(ImageError, match="raise --max-memory"), ledger.hold(101, tmp_path):
+    with pytest.raises(MemoryLimitError, match="needs about") as caught, ledger.hold(101, tmp_path):
         pass
+    assert (caught.value.value, caught.value.limit) == (101, 100)
 
 
 def test_stop_finishes_the_pages_in_hand(dark, sources, tmp_path):
@@ -289,7 +290,7 @@ def test_a_page_that_kills_the_decoder_costs_itself_only(dark, tmp_path, monkeyp
     def deadly(self):
         seen.append(self)
         if len(seen) == 2:
-            self.file.reader.started().kill()
+            self.file.decoder.started().kill()
         decode(self)
 
     monkeypatch.setattr(IsolatedPage, "decode", deadly)

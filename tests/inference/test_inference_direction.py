@@ -10,7 +10,7 @@ from torch import nn
 
 from drmamba.checkpoint import Provenance
 from drmamba.config import PROTOCOLS, EngineConfig, InferenceConfig, WindowConfig
-from drmamba.images import ArrayRows
+from drmamba.images import ArraySource
 from drmamba.inference import direction
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.direction import LEVEL, lean, lies_sideways, turned
@@ -114,6 +114,6 @@ def test_a_white_on_black_page_on_its_side():
 def test_the_papers_protocol_turns_nothing():
     assert not PROTOCOLS["paper"].turn
     with binarizer(Level()) as made:
-        rows = ArrayRows(np.rot90(lines()))
+        rows = ArraySource(np.rot90(lines()))
         assert made.view(rows, survey(rows), made.config).sideways
         assert not made.view(rows, survey(rows), PROTOCOLS["paper"]).sideways

@@ -9,7 +9,7 @@ from torch import nn
 
 from drmamba.config import EngineConfig, InferenceConfig, WindowConfig
 from drmamba.errors import InputError
-from drmamba.images import ArrayRows
+from drmamba.images import ArraySource
 from drmamba.inference.binarizer import Binarizer, load_model
 from drmamba.inference.explain import Exploration
 
@@ -35,7 +35,7 @@ def scan(height=150, width=210, seed=0):
 
 def test_the_page_is_the_one_without_maps(binarizer):
     plain = binarizer(scan())
-    explored = Exploration(binarizer, ArrayRows(scan())).page
+    explored = Exploration(binarizer, ArraySource(scan())).page
     np.testing.assert_allclose(explored.probability, plain.probability, atol=1e-5)
     sure = abs(plain.probability - 0.5) > 1e-4
     assert (explored.binary == plain.binary)[sure].all()
@@ -43,7 +43,7 @@ def test_the_page_is_the_one_without_maps(binarizer):
 
 def test_maps_have_the_page_s_size_and_the_block_s_values(binarizer):
     page = scan(90, 90)  # one window: nothing is blended
-    why = Exploration(binarizer, ArrayRows(page)).explanation()
+    why = Exploration(binarizer, ArraySource(page)).explanation()
     network = load_model("lite")[0].eval()
     with torch.inference_mode():
         maps = network(torch.from_numpy(page)[None].permute(0, 3, 1, 2).float() / 255, maps=True).maps
@@ -59,14 +59,14 @@ def test_maps_have_the_page_s_size_and_the_block_s_values(binarizer):
 
 def test_windows_blend_without_seams(binarizer):
     """A constant map stays constant, whatever windows it was stitched from."""
-    exploration = Exploration(binarizer, ArrayRows(scan()))
+    exploration = Exploration(binarizer, ArraySource(scan()))
     exploration._seen = [type(s)(s.probability, np.full_like(s.means, 7.5), None) for s in exploration._seen]
     np.testing.assert_allclose(exploration.explanation().D, 7.5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("keep", [0, 10**9])
 def test_the_knob_gives_what_the_whole_network_gives(binarizer, keep):
-    exploration = Exploration(binarizer, ArrayRows(scan()), keep=keep)
+    exploration = Exploration(binarizer, ArraySource(scan()), keep=keep)
     assert bool(exploration.kept) == bool(keep)
     for suppress in (0.0, 2.0, 1.0):
         want = binarizer(scan(), suppress=suppress)
@@ -78,7 +78,7 @@ def test_the_knob_gives_what_the_whole_network_gives(binarizer, keep):
 
 
 def test_with_kept_routes_the_encoder_rests(binarizer, monkeypatch):
-    exploration = Exploration(binarizer, ArrayRows(scan()), keep=10**9)
+    exploration = Exploration(binarizer, ArraySource(scan()), keep=10**9)
     before = exploration.page.probability.copy()
     network = binarizer.lanes.submit(lambda network: network).result()
     monkeypatch.setattr(network.encoder, "forward", lambda _: pytest.fail("the encoder ran again"))
@@ -87,13 +87,13 @@ def test_with_kept_routes_the_encoder_rests(binarizer, monkeypatch):
 
 
 def test_too_little_memory_keeps_nothing(binarizer):
-    assert Exploration(binarizer, ArrayRows(scan()), keep=1000).kept == 0
+    assert Exploration(binarizer, ArraySource(scan()), keep=1000).kept == 0
 
 
 def test_suppression_scales_the_gate(binarizer):
-    one = Exploration(binarizer, ArrayRows(scan())).explanation()
+    one = Exploration(binarizer, ArraySource(scan())).explanation()
     config = InferenceConfig(windows=CONFIG.windows, scale=1.0, suppress=2.0)
-    two = Exploration(binarizer, ArrayRows(scan()), config).explanation()
+    two = Exploration(binarizer, ArraySource(scan()), config).explanation()
     np.testing.assert_allclose(two.beta, 2 * one.beta, rtol=1e-4)
     np.testing.assert_allclose(two.taken, 2 * one.taken, rtol=1e-4)
     np.testing.assert_allclose(two.B, one.B, rtol=1e-4)
@@ -101,15 +101,15 @@ def test_suppression_scales_the_gate(binarizer):
 
 def test_a_rescaled_and_inverted_page_is_explained_at_its_own_size(binarizer):
     config = InferenceConfig(windows=CONFIG.windows, scale=0.6)
-    page = Exploration(binarizer, ArrayRows(255 - scan()), config).explained()
+    page = Exploration(binarizer, ArraySource(255 - scan()), config).explained()
     assert page.explanation.beta.shape == page.binary.shape == (150, 210)
     assert np.isfinite(page.explanation.taken).all()
 
 
 def test_a_page_on_its_side_is_explained_as_it_lies(binarizer, monkeypatch):
-    upright = Exploration(binarizer, ArrayRows(scan()), replace(CONFIG, turn=False)).explained()
+    upright = Exploration(binarizer, ArraySource(scan()), replace(CONFIG, turn=False)).explained()
     monkeypatch.setattr("drmamba.inference.binarizer.lies_sideways", lambda *_: True)
-    exploration = Exploration(binarizer, ArrayRows(np.rot90(scan(), -1)), CONFIG, keep=10**9)
+    exploration = Exploration(binarizer, ArraySource(np.rot90(scan(), -1)), CONFIG, keep=10**9)
     page = exploration.explained()
     assert "sideways" in page.quality.flags
     for name, found in page.explanation.maps().items():
@@ -117,12 +117,12 @@ def test_a_page_on_its_side_is_explained_as_it_lies(binarizer, monkeypatch):
         np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5, err_msg=name)
     np.testing.assert_allclose(page.probability, np.rot90(upright.probability, -1), atol=1e-5)
     lighter = exploration.turn(suppress=2.0)
-    plain = Exploration(binarizer, ArrayRows(scan()), replace(CONFIG, turn=False, suppress=2.0)).page
+    plain = Exploration(binarizer, ArraySource(scan()), replace(CONFIG, turn=False, suppress=2.0)).page
     np.testing.assert_allclose(lighter.probability, np.rot90(plain.probability, -1), atol=1e-4)
 
 
 def test_blank_windows_stay_blank_under_every_knob(binarizer):
-    exploration = Exploration(binarizer, ArrayRows(np.full((100, 120), 230, np.uint8)), keep=10**9)
+    exploration = Exploration(binarizer, ArraySource(np.full((100, 120), 230, np.uint8)), keep=10**9)
     assert not exploration.turn(suppress=5.0, threshold=0.01).binary.any()
 
 

@@ -9,7 +9,7 @@ from stand_in import binarizer, save, text_page
 from drmamba import Binarizer
 from drmamba.cli.binarize import command
 from drmamba.config import PROTOCOLS, InferenceConfig
-from drmamba.images import ArrayRows
+from drmamba.images import ArraySource
 from drmamba.inference.explain import Exploration
 from drmamba.inference.grain import CLEAN, DARK, FLAT, GRAIN, SPOTLESS, TONE, Tones, grained
 from drmamba.inference.survey import survey
@@ -47,9 +47,9 @@ def test_scans_get_no_grain_and_clean_pages_do():
     assert Tones(20, 220, SPOTLESS * 200).solid == 0
     assert Tones(20, 220, SPOTLESS * 200 - 0.1).solid == pytest.approx(20 + DARK * 200)
     assert Tones().grain == Tones().solid == 0
-    assert survey(ArrayRows(text_page(300, 400, noise=6.0))).tones.grain == 0
+    assert survey(ArraySource(text_page(300, 400, noise=6.0))).tones.grain == 0
     drawn = text_page(300, 400, ink=0, paper=255, noise=0)
-    clean, turned_round = survey(ArrayRows(drawn)), survey(ArrayRows(255 - drawn))
+    clean, turned_round = survey(ArraySource(drawn)), survey(ArraySource(255 - drawn))
     assert clean.tones == turned_round.tones
     assert clean.tones.grain > 0
     assert turned_round.inverted
@@ -93,16 +93,16 @@ def test_headlines_rules_and_bullets_of_a_spotless_page_are_kept():
 def test_a_scrap_on_a_white_ground_is_not_a_spotless_page():
     scan = text_page(500, 700, paper=170, noise=6.0)
     scan[:, :300] = scan[:90] = 255
-    tones = survey(ArrayRows(scan)).tones
+    tones = survey(ArraySource(scan)).tones
     assert tones.between > 1
     assert tones.solid == 0
-    assert survey(ArrayRows(print_())).tones.solid > 0
+    assert survey(ArraySource(print_())).tones.solid > 0
 
 
 def test_maps_of_such_a_page_are_the_networks():
     page = print_()
     with Binarizer.from_pretrained() as model:
-        exploration = Exploration(model, ArrayRows(page), InferenceConfig(scale=1.0))
+        exploration = Exploration(model, ArraySource(page), InferenceConfig(scale=1.0))
         maps, made = exploration.explanation(), model(page, scale=1.0)
     assert np.array_equal(exploration.page.binary, made.binary)
     assert maps.beta[page < 128].std() > 0  # all the same where ink was put in
@@ -112,7 +112,7 @@ def test_maps_of_such_a_page_are_the_networks():
 def test_knobs_turn_on_such_a_page(keep):
     page = print_()
     with Binarizer.from_pretrained() as model:
-        exploration = Exploration(model, ArrayRows(page), InferenceConfig(scale=1.0), keep=keep)
+        exploration = Exploration(model, ArraySource(page), InferenceConfig(scale=1.0), keep=keep)
         for settings in ({"threshold": 0.3}, {"suppress": 0.5}):
             turned = exploration.turn(**settings)
         want = model(page, scale=1.0, threshold=0.3, suppress=0.5)
@@ -158,7 +158,7 @@ def test_what_was_made_is_not_changed_when_made_again():
 
 def test_black_and_white_pages_can_be_explained():
     with Binarizer.from_pretrained() as model:
-        found = Exploration(model, ArrayRows(print_(soft=False)), InferenceConfig(scale=1.0)).explained()
+        found = Exploration(model, ArraySource(print_(soft=False)), InferenceConfig(scale=1.0)).explained()
     assert found.explanation is not None
     assert "grained" in found.quality.flags
     assert found.binary.any()

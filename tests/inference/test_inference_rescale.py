@@ -6,7 +6,7 @@ from PIL import Image, ImageFilter
 from test_inference_tiling import darkness
 
 from drmamba.config import WindowConfig
-from drmamba.images import ArrayRows
+from drmamba.images import ArraySource
 from drmamba.inference.rescale import RESAMPLING, InvertedRows, ScaledRows, fitting_scale, restored
 from drmamba.inference.strokes import Strokes
 from drmamba.inference.tiling import bands, each, probability
@@ -17,7 +17,7 @@ PAGE = np.asarray(NOISE.filter(ImageFilter.GaussianBlur(1.5)))
 
 @pytest.mark.parametrize("scale", [0.2, 0.5, 0.77, 1.5, 2.0, 3.0])
 def test_rows_of_a_scaled_page_are_those_of_the_whole(scale):
-    rows = ScaledRows(ArrayRows(PAGE), scale)
+    rows = ScaledRows(ArraySource(PAGE), scale)
     size = (rows.width, rows.height)
     whole = np.asarray(Image.fromarray(PAGE).resize(size, RESAMPLING)).astype(int)
     assert size == (round(83 * scale), round(157 * scale))
@@ -29,7 +29,7 @@ def test_rows_of_a_scaled_page_are_those_of_the_whole(scale):
 def test_probabilities_come_back_at_the_pages_size(scale, height):
     smooth = np.linspace(0, 255, height)[:, None, None] + np.linspace(-40, 40, 83)[:, None]
     page = np.clip(smooth, 0, 255).astype(np.uint8).repeat(3, 2)
-    rows = ScaledRows(ArrayRows(page), scale)
+    rows = ScaledRows(ArraySource(page), scale)
     parts = list(
         restored(bands(rows, each(darkness), WindowConfig(window=32, stride=20)), rows.height, height, 83)
     )
@@ -47,8 +47,8 @@ def strokes(width: float) -> Strokes:
     return Strokes(width, 4 * width, inverted=False)
 
 
-def page(height: int, width: int) -> ArrayRows:
-    return ArrayRows(np.broadcast_to(np.uint8(255), (height, width, 3)))
+def page(height: int, width: int) -> ArraySource:
+    return ArraySource(np.broadcast_to(np.uint8(255), (height, width, 3)))
 
 
 def test_pages_are_scaled_only_when_strokes_are_far_off():
@@ -68,4 +68,4 @@ def test_fine_strokes_on_a_large_page_are_enlarged_no_further_than_time_allows()
 
 
 def test_inverted_rows():
-    np.testing.assert_array_equal(InvertedRows(ArrayRows(PAGE)).read(), 255 - PAGE)
+    np.testing.assert_array_equal(InvertedRows(ArraySource(PAGE)).read(), 255 - PAGE)

@@ -5,7 +5,7 @@ import pytest
 
 from drmamba.config import WindowConfig
 from drmamba.errors import ConfigError
-from drmamba.images import ArrayRows
+from drmamba.images import ArraySource
 from drmamba.inference.tiling import Axis, bands, batched, each, probability
 
 
@@ -51,7 +51,7 @@ def test_bands_follow_each_other_and_hold_no_more_than_a_line_of_windows():
     page = np.random.default_rng(2).integers(0, 256, (300, 70, 3), np.uint8)
     config = WindowConfig(window=64, stride=40)
     end = 0
-    for band in bands(ArrayRows(page), each(darkness), config):
+    for band in bands(ArraySource(page), each(darkness), config):
         assert band.top == end
         assert 0 < len(band.probability) <= 64
         end += len(band.probability)
@@ -59,7 +59,7 @@ def test_bands_follow_each_other_and_hold_no_more_than_a_line_of_windows():
 
 
 def test_rows_are_read_once_from_top_to_bottom():
-    class Once(ArrayRows):
+    class Once(ArraySource):
         seen = 0
 
         def rows(self, top, bottom):

@@ -17,7 +17,7 @@ from drmamba.checkpoint import Provenance
 from drmamba.cli import group
 from drmamba.config import ModelConfig, PushConfig, preset
 from drmamba.errors import CheckpointError, ConfigError, MissingExtra
-from drmamba.images import sha256
+from drmamba.files import sha256
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.models import find_model
 from drmamba.integrations.card import card

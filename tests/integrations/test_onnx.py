@@ -27,7 +27,7 @@ from drmamba.config import (
     replace_values,
 )
 from drmamba.errors import BackendError, CheckpointError, ConfigError, InputError, MissingExtra
-from drmamba.images import sha256
+from drmamba.files import sha256
 from drmamba.inference import onnx_runtime
 from drmamba.inference.binarizer import Binarizer, UntrainedWarning
 from drmamba.inference.lanes import Lanes

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "inference"))
 from object_store import ObjectStore
 from stand_in import binarizer, save, text_page
 
-from drmamba.errors import ImageError, InputError
+from drmamba.errors import FileError, InputError
 from drmamba.images import Bitmap, encode
 from drmamba.inference.batch import Batch, BatchOptions
 from drmamba.inference.jobs import Shard, plan
@@ -137,7 +137,7 @@ def test_an_upload_that_breaks_off_leaves_nothing(dark, sources, tmp_path):
 
 def test_a_page_that_cannot_be_read_back_makes_no_short_object(place, tmp_path):
     _, out, there = place
-    with pytest.raises(ImageError, match="cannot write"):
+    with pytest.raises(FileError, match="cannot write"):
         Store(out).put(tmp_path / "gone.png", "a.png")
     assert not there()
 

@@ -28,9 +28,9 @@ from test_binarize_faults import healthy, mutated
 from drmamba.checkpoint import Provenance
 from drmamba.cli import group
 from drmamba.config import EngineConfig, InferenceConfig, ServiceConfig
-from drmamba.errors import ConfigError, ImageError
+from drmamba.errors import ConfigError, ImageError, MemoryLimitError
 from drmamba.images import Bitmap, encode
-from drmamba.images.isolated import Reader
+from drmamba.images.reading.decoder_process import DecoderProcess
 from drmamba.inference.binarizer import Binarizer, load_model
 from drmamba.service.engine import Order, WatchedReader
 from drmamba.service.guard import check_token
@@ -229,7 +229,7 @@ def test_a_decoder_given_up_for_the_clock_is_not_a_bad_file(tmp_path, monkeypatc
         time.sleep(0.05)
         raise ImageError("scan.png took too long")
 
-    monkeypatch.setattr(Reader, "ask", give_up)
+    monkeypatch.setattr(DecoderProcess, "ask", give_up)
     reader = WatchedReader(10**9, ServiceConfig(), 300)
     deadline = time.monotonic() + seconds
     reader.order = Order([], tmp_path, InferenceConfig(), deadline=deadline)
@@ -278,9 +278,9 @@ def test_a_page_too_large_for_the_memory_is_told_how_large_it_may_be(dark, monke
 
 def test_a_decoder_out_of_memory_is_a_page_too_large(tmp_path, monkeypatch):
     def give_up(*_):
-        raise ImageError("scan.png: not enough memory for this page; raise --max-memory")
+        raise MemoryLimitError("scan.png: there is not enough memory for this page")
 
-    monkeypatch.setattr(Reader, "ask", give_up)
+    monkeypatch.setattr(DecoderProcess, "ask", give_up)
     reader = WatchedReader(10**9, ServiceConfig(), 300)
     with pytest.raises(Problem) as caught:
         reader.ask(tmp_path, {"do": "decode"}, 8.0)

@@ -10,7 +10,7 @@ from PIL import Image
 from running_service import text_page
 
 from drmamba.config import EngineConfig, ServiceConfig
-from drmamba.images.isolated import IsolatedPage
+from drmamba.images.reading.decoder_process import IsolatedPage
 from drmamba.inference.binarizer import Binarizer, load_model
 from drmamba.service import desk as desks
 from drmamba.service.app import Service

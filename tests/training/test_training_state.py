@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import save_file
 
 from drmamba.config import RunConfig
-from drmamba.errors import ImageError, TrainingError
+from drmamba.errors import FileError, TrainingError
 from drmamba.training import state
 from drmamba.training.learner import Learner
 from drmamba.training.start import initial_network
@@ -42,7 +42,7 @@ def test_a_full_disk_keeps_the_checkpoint_before(
     good = path.read_bytes()
 
     def full(path: Path, _: bytes) -> None:
-        raise ImageError(f"cannot write {path}: No space left on device")
+        raise FileError(f"cannot write {path}: No space left on device")
 
     monkeypatch.setattr(state, "write_atomic", full)
     with pytest.raises(TrainingError, match=r"No space left.*kept, resume once there is room"):

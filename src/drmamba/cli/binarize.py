@@ -15,6 +15,7 @@ import click
 
 from drmamba.cli import INTERRUPTED
 from drmamba.cli.network import loaded, tell_untrained
+from drmamba.cli.remedies import remedy
 from drmamba.config import (
     PROTOCOLS,
     EngineConfig,
@@ -211,7 +212,7 @@ def command(
         from drmamba.inference.batch import BatchOptions
         from drmamba.scale.ray_batch import RayBatch
 
-        options = BatchOptions(overwrite=overwrite, soft=soft, reading=reading)
+        options = BatchOptions(overwrite=overwrite, soft=soft, reading=reading, remedy=remedy)
         scale_out = ScaleConfig(address=address)
         with RayBatch(
             model, config=config, engine=engine, options=options, scale=scale_out, stores=stores, say=_say
@@ -222,7 +223,8 @@ def command(
     from drmamba.inference.batch import Batch, BatchOptions
 
     binarizer = loaded(model, engine, config)
-    batch = Batch(binarizer, BatchOptions(overwrite=overwrite, soft=soft, reading=reading))
+    options = BatchOptions(overwrite=overwrite, soft=soft, reading=reading, remedy=remedy)
+    batch = Batch(binarizer, options)
     sys.exit(_reported(batch, jobs, report, resumes=not overwrite))
 
 

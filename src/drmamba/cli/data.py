@@ -171,7 +171,7 @@ def _save(picture: Image.Image, path: Path, quality: int | None = None) -> None:
     import io
 
     from drmamba.errors import ImageError
-    from drmamba.images import write_atomic
+    from drmamba.files import write_atomic
 
     kind = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".tif": "TIFF", ".webp": "WEBP"}.get(
         path.suffix.lower()

@@ -49,8 +49,10 @@ def command(
     config = replace_values(DEFAULT, {"threshold": threshold, "suppress": suppress})
     reading = ReadingConfig(max_pixels=max_pixels)
 
-    from drmamba.errors import ImageError, InputError
-    from drmamba.images import ArrayRows, open_pages, read_ink, write_atomic
+    from drmamba.cli.remedies import remedy
+    from drmamba.errors import ImageError, InputError, PixelLimitError
+    from drmamba.files import write_atomic
+    from drmamba.images import ArraySource, open_pages, read_ink
     from drmamba.inference.figure import check_suffix, draw, write_maps
 
     check_suffix(output.suffix)  # before the work
@@ -58,10 +60,13 @@ def command(
         if path and path.exists() and output.exists() and path.samefile(output):
             raise InputError(f"the figure would be written over {path}; give another name with -o")
     found, pages = None, 0
-    for pages, page in enumerate(open_pages(image, reading), 1):
-        if pages == number:
-            found = ArrayRows(page.read(), page.dpi)
-            break
+    try:
+        for pages, page in enumerate(open_pages(image, reading), 1):
+            if pages == number:
+                found = ArraySource(page.read(), page.dpi)
+                break
+    except PixelLimitError as error:
+        raise PixelLimitError(f"{error}; {remedy(error)}", error.value, error.limit) from error
     if found is None:
         raise ImageError(f"{image} holds {pages} pages; --page {number} is not among them")
     ink = read_ink(truth) if truth else None

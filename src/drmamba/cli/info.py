@@ -53,7 +53,7 @@ def describe(model: str) -> dict[str, Any]:
 
     from drmamba import __version__, checkpoint
     from drmamba.config import PRESETS, preset
-    from drmamba.images import sha256
+    from drmamba.files import sha256
     from drmamba.inference.models import read_header
     from drmamba.model.cost import gflops, parameters
     from drmamba.ops import available, choose_backend

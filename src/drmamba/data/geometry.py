@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from drmamba.data.page import Ink
+from drmamba.images import Ink
 
 FAINTEST = 48  # of 255: the share of a pixel that the crest of a hairline covers at least
 

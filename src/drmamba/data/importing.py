@@ -15,7 +15,8 @@ import numpy as np
 from drmamba.data.dibco import Pair, match
 from drmamba.data.layout import classify, entries, year_in
 from drmamba.errors import DataError
-from drmamba.images import read_rgb, write_atomic, write_ink
+from drmamba.files import write_atomic
+from drmamba.images import read_rgb, write_ink
 
 ARCHIVES = (".zip", ".rar", ".7z")
 LARGEST_FILE = 512 << 20  # bytes that one picture in an archive may unpack to

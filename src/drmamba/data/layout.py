@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Literal
 
-IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jp2", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
+from drmamba.images import READABLE_IMAGES
+
 # "DIBC02009" (with a zero, as published), "H_DIBCO2010", "dibco2018-GT", "2017"; and "DIBCO11" for 2011.
 _YEAR = re.compile(r"20[0-3]\d(?!\d)|(?<=dibco)\d\d(?!\d)", re.IGNORECASE)
 _TRUTH_STEM = re.compile(r"(?<=.)[ _.-](est)?gt$|(?<=.)[ _.-]ground[ _-]?truth$", re.IGNORECASE)
@@ -40,7 +41,7 @@ def classify(path: PurePath) -> tuple[Role, str] | None:
 
     A ground truth is named for it (`H01_estGT.tiff`, `1_gt.bmp`) or lies in a folder named for it.
     """
-    if path.suffix.lower() not in IMAGE_SUFFIXES or _IGNORED_STEM.search(path.stem):
+    if path.suffix.lower() not in READABLE_IMAGES or _IGNORED_STEM.search(path.stem):
         return None
     name = _TRUTH_STEM.sub("", path.stem)
     if name != path.stem or any(_TRUTH_FOLDER.search(folder) for folder in path.parent.parts):

@@ -10,7 +10,8 @@ import numpy as np
 
 from drmamba.data.dibco import Pair, Split
 from drmamba.errors import DataError
-from drmamba.images import read_ink, sha256
+from drmamba.files import sha256
+from drmamba.images import read_ink
 
 
 def manifest(split: Split) -> dict[str, Any]:

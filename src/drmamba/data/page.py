@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from drmamba.images import Ink
+
 Picture = NDArray[np.float32]  # (H, W, 3), RGB in [0, 1]
-Ink = NDArray[np.bool_]  # (H, W), True = ink
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,9 @@ from drmamba.data.degrade.wide import clouds, noise
 from drmamba.data.fields import Field, ramp, smoothstep
 from drmamba.data.geometry import flipped, turned, window
 from drmamba.data.layering import darkened
-from drmamba.data.layout import IMAGE_SUFFIXES
 from drmamba.data.page import Picture
 from drmamba.errors import DataError
-from drmamba.images import read_rgb
+from drmamba.images import READABLE_IMAGES, read_rgb
 
 LARGEST = 1600  # pixels: longer sides of given textures are scaled down to it
 
@@ -60,9 +59,9 @@ class Papers:
 
 def load_textures(folder: Path) -> list[NDArray[np.uint8]]:
     """Every picture below a folder, the largest scaled down."""
-    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in IMAGE_SUFFIXES)
+    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in READABLE_IMAGES)
     if not files:
-        raise DataError(f"{folder} holds no pictures of paper ({', '.join(sorted(IMAGE_SUFFIXES))})")
+        raise DataError(f"{folder} holds no pictures of paper ({', '.join(sorted(READABLE_IMAGES))})")
     textures = []
     for file in files:
         picture = Image.fromarray(read_rgb(file))

@@ -13,10 +13,10 @@ from drmamba.config import Convention, DataConfig
 from drmamba.data.degrade.cleared import bare
 from drmamba.data.dibco import Pair
 from drmamba.data.geometry import flipped, hardened, reach, turned, window
-from drmamba.data.page import Ink, Page, Picture
+from drmamba.data.page import Page, Picture
 from drmamba.data.papers import Papers
 from drmamba.errors import DataError
-from drmamba.images import read_ink, read_rgb
+from drmamba.images import Ink, read_ink, read_rgb
 
 Pixels = NDArray[np.uint8]
 

@@ -11,8 +11,7 @@ from PIL import Image
 
 from drmamba.config import CLASSICAL, ClassicalConfig
 from drmamba.errors import ConfigError, MissingExtra
-
-Ink = NDArray[np.bool_]
+from drmamba.images import Ink
 
 
 def _library() -> Any:

@@ -8,16 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-import numpy as np
-from numpy.typing import NDArray
-
 from drmamba.data.layout import classify, natural
 from drmamba.errors import DataError, DRMambaError, MetricError
 from drmamba.experiments.baselines import grey
-from drmamba.images import read_ink, read_rgb
+from drmamba.images import Ink, read_ink, read_rgb
 from drmamba.metrics import Scores, score, skeleton_f_measure, stored_weights
-
-Ink = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

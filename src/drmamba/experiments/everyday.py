@@ -12,7 +12,7 @@ from drmamba import checkpoint
 from drmamba.config import PROTOCOLS
 from drmamba.data.dibco import Pair
 from drmamba.experiments.report import as_json, write_text
-from drmamba.images import sha256
+from drmamba.files import sha256
 from drmamba.training.exam import final_scores
 from drmamba.training.material import exam
 

@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 from drmamba.config import CLASSICAL, PRESETS, PROTOCOLS, BenchmarkConfig
 from drmamba.data.dibco import Pair
-from drmamba.data.layout import IMAGE_SUFFIXES, classify, year_in
+from drmamba.data.layout import classify, year_in
 from drmamba.errors import ConfigError, DataError
 from drmamba.experiments.baselines import library_version
-from drmamba.images import sha256
+from drmamba.files import sha256
+from drmamba.images import READABLE_IMAGES
 
 DEFAULT = BenchmarkConfig()
 UNTRAINED = "UNTRAINED: its scores mean nothing"
@@ -105,7 +106,7 @@ class Predictions:
         self.folder = folder
         self._names: dict[tuple[str | None, str], list[Path]] = {}
         for path in sorted(folder.rglob("*")):
-            if path.suffix.lower() not in IMAGE_SUFFIXES or not path.is_file():
+            if path.suffix.lower() not in READABLE_IMAGES or not path.is_file():
                 continue
             below = path.relative_to(folder)
             year = next((y for part in below.parent.parts if (y := year_in(part) or _set(part, pairs))), None)

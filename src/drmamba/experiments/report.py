@@ -14,7 +14,7 @@ from typing import Any
 
 from drmamba import __version__
 from drmamba.config import RunConfig
-from drmamba.images import write_atomic
+from drmamba.files import write_atomic
 from drmamba.metrics import DEFINITIONS, MEANS, VERSION
 
 HEADINGS = {

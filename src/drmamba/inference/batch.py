@@ -19,10 +19,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from drmamba.config import InferenceConfig, ReadingConfig
-from drmamba.errors import ConfigError, DRMambaError, ImageError
-from drmamba.images import CodedPage, code, container, encode, sha256, sweep, write_atomic
-from drmamba.images.isolated import IsolatedPage, Reader
-from drmamba.images.writing import STRIP_PIXELS
+from drmamba.errors import ConfigError, DRMambaError, FileError, ImageError, MemoryLimitError
+from drmamba.files import remove_abandoned, sha256, write_atomic
+from drmamba.images import G4Page, encode, encode_document, encode_g4
+from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedPage
+from drmamba.images.writing.g4 import STRIP_PIXELS
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.jobs import Job
 from drmamba.inference.quality import Quality
@@ -46,6 +47,13 @@ class BatchOptions:
     soft: bool = False
     tidy: bool = True  # first clear the output folders of what killed runs left unfinished
     reading: ReadingConfig = field(default_factory=ReadingConfig)
+    remedy: Callable[[Exception], str] | None = None  # says which setting to change, or nothing
+
+    def described(self, error: Exception) -> str:
+        """Return an error in words, with its remedy if there is one."""
+        words = str(error) if isinstance(error, DRMambaError) else f"{type(error).__name__}: {error}"
+        remedy = self.remedy(error) if self.remedy else ""
+        return f"{words}; {remedy}" if remedy else words
 
 
 def page_threads(lanes: int) -> int:
@@ -83,11 +91,11 @@ class Ledger:
 
     @contextlib.contextmanager
     def hold(self, size: int, path: Path) -> Iterator[None]:
-        """Hold so much memory; more than there can ever be is an error that names the remedy."""
+        """Hold so much memory; more than there can ever be is an error."""
         if size > self.total:
             needs, has = f"{size / 1e6:,.0f} MB", f"{self.total / 1e6:,.0f} MB"
-            more = f"raise --max-memory by {(size - self.total) / SPARE / 1e6:,.0f} MB"
-            raise ImageError(f"{path} needs about {needs} of memory, pages may take {has}; {more}")
+            words = f"{path} needs about {needs} of memory, pages may take {has}"
+            raise MemoryLimitError(words, size, self.total)
         with self._changed:
             self._changed.wait_for(lambda: self._left >= size)
             self._left -= size
@@ -103,7 +111,7 @@ def tidy(jobs: list[Job]) -> None:
     """Clear the output folders of what killed runs left unfinished."""
     for folder in {job.output.parent for job in jobs}:
         if folder.is_dir():
-            sweep(folder)
+            remove_abandoned(folder)
 
 
 class Batch:
@@ -117,7 +125,7 @@ class Batch:
         self.ledger = Ledger(page_memory(lanes.count, binarizer.config, lanes.config.max_memory))
         self._stop = threading.Event()
         self._keep = False
-        self._idle: queue.SimpleQueue[Reader] = queue.SimpleQueue()
+        self._idle: queue.SimpleQueue[DecoderProcess] = queue.SimpleQueue()
 
     @property
     def place(self) -> str:
@@ -192,11 +200,11 @@ class Batch:
             done.put(None)
 
     @contextlib.contextmanager
-    def _reader(self) -> Iterator[Reader]:
+    def _reader(self) -> Iterator[DecoderProcess]:
         try:
             reader = self._idle.get_nowait()
         except queue.Empty:
-            reader = Reader(self.ledger.total, self.options.reading)
+            reader = DecoderProcess(self.ledger.total, self.options.reading)
         try:
             yield reader
         finally:
@@ -205,7 +213,7 @@ class Batch:
             else:
                 reader.close()
 
-    def _file(self, job: Job, reader: Reader) -> Iterator[PageRecord]:
+    def _file(self, job: Job, reader: DecoderProcess) -> Iterator[PageRecord]:
         """A file's pages, or the one reason why it failed; whatever happens, the batch goes on."""
         page, started = 0, time.perf_counter()
         try:
@@ -218,7 +226,7 @@ class Batch:
                 page = record.page
                 yield record
         except Exception as error:  # hostile files, full disks, torch out of memory: all cost one file
-            yield _failed(job, error, started, page + 1)
+            yield _failed(job, self.options.described(error), started, page + 1)
 
     def _origin(self, job: Job) -> Origin:
         settings: dict[str, Any] = self.binarizer.config.to_dict()
@@ -261,11 +269,11 @@ class Batch:
         ]
 
     def _pages(
-        self, job: Job, origin: Origin, reader: Reader, *, lenient: bool = False
+        self, job: Job, origin: Origin, reader: DecoderProcess, *, lenient: bool = False
     ) -> Iterator[PageRecord]:
         """The pages' records; where lenient, a damaged page of a file with an output a page costs only itself."""
         file = reader.open(job.source)
-        coded: list[CodedPage] = []
+        coded: list[G4Page] = []
         quality: list[Quality] = []
         waiting: list[dict[str, Any]] = []
         for number, rows in enumerate(file, 1):
@@ -283,16 +291,16 @@ class Batch:
                     if job.many_files:
                         data = encode([result.bitmap], job.output.suffix, record=record)
                     else:
-                        coded.append(code(result.bitmap))
+                        coded.append(encode_g4(result.bitmap))
                 if job.many_files:
                     self._write(job.page(number, file.pages), data, origin)
-            except ImageError as error:
+            except (FileError, ImageError) as error:
                 if file.pages == 1 or not lenient:
                     raise
-                where = f"{job.source}, page {number} of {file.pages}: {error}"
+                where = f"{job.source}, page {number} of {file.pages}: {self.options.described(error)}"
                 if not job.many_files:
                     raise ImageError(f"{where}; {job.output.name} is not written without it") from error
-                yield _failed(job, ImageError(where), started, number, file.pages)
+                yield _failed(job, where, started, number, file.pages)
                 continue
             quality.append(result.quality)
             facts: dict[str, Any] = {
@@ -313,7 +321,7 @@ class Batch:
             else:
                 waiting.append(facts | {"seconds": round(time.perf_counter() - started, 3)})
         if coded:
-            data = container(coded, job.output.suffix, origin.record(0, len(coded), quality))
+            data = encode_document(coded, job.output.suffix, origin.record(0, len(coded), quality))
             self._write(job.output, data, origin)
             digest = hashlib.sha256(data).hexdigest()
             for facts in waiting:
@@ -348,8 +356,7 @@ def _own(path: Path, origin: Origin) -> Found:
     return found
 
 
-def _failed(job: Job, error: Exception, started: float, page: int, pages: int = 1) -> PageRecord:
-    words = str(error) if isinstance(error, DRMambaError) else f"{type(error).__name__}: {error}"
+def _failed(job: Job, words: str, started: float, page: int, pages: int = 1) -> PageRecord:
     words = " ".join(words.split())
     if str(job.source) not in words:
         words = f"{job.source}: {words}"

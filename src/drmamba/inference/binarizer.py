@@ -30,16 +30,16 @@ from PIL import Image
 from drmamba.checkpoint import Provenance
 from drmamba.config import EngineConfig, InferenceConfig, replace_values
 from drmamba.errors import InputError
+from drmamba.files import write_atomic
 from drmamba.images import (
     DPI,
     RGB,
     Bitmap,
     Ink,
-    Rows,
-    as_rows,
+    PageSource,
+    as_page_source,
     encode_grey,
     open_pages,
-    write_atomic,
     write_bitmap,
 )
 from drmamba.inference.direction import lies_sideways, turned
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from drmamba.inference.explain import Explanation
 
-Source = str | Path | Image.Image | NDArray[Any] | Rows
+Source = str | Path | Image.Image | NDArray[Any] | PageSource
 Keep = Literal["ink", "grey", "probability"]
 
 UNTRAINED = "the model {!r} is UNTRAINED: its pages mean nothing; train it, or give a trained model file"
@@ -169,7 +169,7 @@ class Binarizer:
             return (self(one, **settings) for one in page)
         config = replace_values(self.config, settings)
         if not isinstance(page, str | Path):
-            return self._one(page if isinstance(page, Rows) else as_rows(page), config)
+            return self._one(page if isinstance(page, PageSource) else as_page_source(page), config)
         found = None
         for rows in open_pages(page):
             if found is not None:
@@ -184,7 +184,7 @@ class Binarizer:
         config = replace_values(self.config, settings)
         return (self._one(rows, config) for rows in open_pages(path))
 
-    def _one(self, rows: Rows, config: InferenceConfig) -> Page:
+    def _one(self, rows: PageSource, config: InferenceConfig) -> Page:
         if not self.explain:
             return self.binarize(rows, config)
         from drmamba.inference.explain import Exploration
@@ -193,7 +193,7 @@ class Binarizer:
 
     def binarize(
         self,
-        rows: Rows,
+        rows: PageSource,
         config: InferenceConfig | None = None,
         keep: Keep = "probability",
         *,
@@ -228,7 +228,7 @@ class Binarizer:
         quality = tally.judge(looked, view, margins=margins is not None, trained=trained)
         return Page(bitmap, quality, kept, grey)
 
-    def view(self, rows: Rows, looked: Survey, config: InferenceConfig) -> View:
+    def view(self, rows: PageSource, looked: Survey, config: InferenceConfig) -> View:
         """How the network is to see a page; where the page leaves it open which way up, the network says."""
         inverted = config.invert and looked.inverted
         if config.as_is and looked.bilevel:
@@ -241,7 +241,7 @@ class Binarizer:
         return View(scale, inverted, sideways, grain, solid)
 
     def bands(
-        self, rows: Rows, config: InferenceConfig, view: View, predict: Predict | None = None
+        self, rows: PageSource, config: InferenceConfig, view: View, predict: Predict | None = None
     ) -> Iterator[Band]:
         """The page's probability, or what `predict` gives in its place, at the page's own size."""
         source = self.seen(rows, view)
@@ -255,12 +255,12 @@ class Binarizer:
         found = bands(source, predict, config.windows)
         return found if view.scale == 1 else restored(found, source.height, rows.height, rows.width)
 
-    def seen(self, rows: Rows, view: View) -> Rows:
+    def seen(self, rows: PageSource, view: View) -> PageSource:
         """The page as it is tiled: turned round and scaled."""
-        source: Rows = InvertedRows(rows) if view.inverted else rows
+        source: PageSource = InvertedRows(rows) if view.inverted else rows
         return source if view.scale == 1 else ScaledRows(source, view.scale)
 
-    def situation(self, rows: Rows, config: InferenceConfig, view: View) -> Situation:
+    def situation(self, rows: PageSource, config: InferenceConfig, view: View) -> Situation:
         """What the network is to know of the page when it sees its windows."""
         if not config.context:
             return Situation()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from drmamba.images import RGB, ArrayRows
+from drmamba.images import RGB, ArraySource
 from drmamba.inference.rescale import ScaledRows
 from drmamba.inference.strokes import Grey
 from drmamba.inference.tiling import Predict, Probability
@@ -54,7 +54,7 @@ def lies_sideways(lean: float, tiles: Sequence[RGB], scale: float, predict: Pred
     """Whether lines run up or down, by the page's lean and by what the network reads on tiles of it, both ways."""
     if lean >= LEVEL:
         return False
-    seen = [ScaledRows(ArrayRows(tile), scale).read() for tile in tiles]
+    seen = [ScaledRows(ArraySource(tile), scale).read() for tile in tiles]
     level = sum(_ink(predict, tile) for tile in seen)
     return sum(_ink(predict, np.rot90(tile)) for tile in seen) > level * (MORE if lean > -LEVEL else 1 / MORE)
 

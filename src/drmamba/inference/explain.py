@@ -29,7 +29,7 @@ from torch import Tensor, nn
 
 from drmamba.config import InferenceConfig, replace_values
 from drmamba.errors import InputError
-from drmamba.images import RGB, Rows
+from drmamba.images import RGB, PageSource
 from drmamba.inference.binarizer import Binarizer, Page
 from drmamba.inference.lanes import contrast
 from drmamba.inference.survey import survey
@@ -83,7 +83,7 @@ class Exploration:
     """
 
     def __init__(
-        self, binarizer: Binarizer, rows: Rows, config: InferenceConfig | None = None, *, keep: int = 0
+        self, binarizer: Binarizer, rows: PageSource, config: InferenceConfig | None = None, *, keep: int = 0
     ) -> None:
         self.binarizer, self.rows = binarizer, rows
         self.config = replace(config or binarizer.config, as_is=False)  # there must be maps

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image, PngImagePlugin
 
 from drmamba.errors import ImageError, InputError
-from drmamba.images import RGB, Ink, write_atomic
+from drmamba.files import write_atomic
+from drmamba.images import RGB, Ink
 from drmamba.inference.binarizer import Page
 from drmamba.inference.explain import Map
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 LONGEST = 1400  # pixels of a panel's longer side, drawn: more is lost on a page of paper anyway
 WIDTH = 13.0  # inches
-DPI = 150
+FIGURE_DPI = 150
 RIM = 24  # pixels
 FALSE_INK, LOST_INK = (214, 39, 40), (31, 119, 240)
 FORMATS = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp")
@@ -81,7 +82,7 @@ def draw(
     panel = WIDTH / columns
     height = rows * (min(2.2, max(0.12, tall)) * panel * (0.88 if columns == 2 else 0.8) + 0.62) + 0.6
     spaces = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08, wspace=0.02, hspace=0.0)
-    figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout=spaces)
+    figure = Figure(figsize=(WIDTH, height), dpi=FIGURE_DPI, layout=spaces)
     FigureCanvasAgg(figure)
     warning = "UNTRAINED MODEL: these maps mean nothing  ·  " if "untrained" in page.quality.flags else ""
     figure.suptitle(

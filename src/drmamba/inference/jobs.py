@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from typing import Literal, Self
 
 from drmamba.errors import ConfigError, InputError
-from drmamba.images import SUFFIXES
+from drmamba.images import READABLE
 
 Format = Literal["png", "tiff", "pdf", "same"]
 ENDINGS = {"png": ".png", "tiff": ".tif", "pdf": ".pdf"}
@@ -85,7 +85,7 @@ def plan(
         if shard is not None:
             raise InputError(f"{out} names one file, and --shard splits many: give a folder with -o")
         return _single(paths, out)
-    if out is not None and not out.is_dir() and (out.exists() or out.suffix.lower() in SUFFIXES):
+    if out is not None and not out.is_dir() and (out.exists() or out.suffix.lower() in READABLE):
         kinds = ", ".join(RESULTS)
         raise InputError(f"{out} is no place for results: give a folder, or for one source a file ({kinds})")
     real = _Real()
@@ -108,7 +108,7 @@ def name_outputs(
     found = list(found)
     mine = [pair for pair in found if shard is None or shard.holds(pair[1])]
     if not found:
-        raise InputError(f"there is nothing to do: no readable file ({', '.join(SUFFIXES)}) in {where}")
+        raise InputError(f"there is nothing to do: no readable file ({', '.join(READABLE)}) in {where}")
     books = {_bare(relative) for _, relative in found if relative.suffix.lower() in SAME}
     outputs = [
         _output(source, relative, out, format, full=out is not None and _is_a_page_of(books, relative))
@@ -225,7 +225,7 @@ def is_source(name: str) -> bool:
     path = Path(name)
     beside = Path(path.stem).suffix == BESIDE and path.suffix in RESULTS
     return (
-        path.suffix.lower() in SUFFIXES
+        path.suffix.lower() in READABLE
         and not name.startswith(".")
         and not beside
         and not name.endswith(SOFT)

@@ -9,7 +9,7 @@ from drmamba import checkpoint
 from drmamba.checkpoint import Provenance
 from drmamba.config import PRESETS, EngineConfig, ModelConfig, preset
 from drmamba.errors import CheckpointError, ConfigError
-from drmamba.images import sha256
+from drmamba.files import sha256
 from drmamba.inference.runtime import Runtime, usable_cores
 from drmamba.model import hub
 

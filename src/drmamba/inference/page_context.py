@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from drmamba.config import WindowConfig
-from drmamba.images import Rows
+from drmamba.images import PageSource
 from drmamba.inference.grain import as_scanned
 from drmamba.inference.lanes import Lanes
 from drmamba.inference.quality import View
@@ -28,7 +28,7 @@ class Situation:
     places: Sequence[tuple[int, int]] = ()
 
 
-def situation(rows: Rows, view: View, windows: WindowConfig, lanes: Lanes) -> Situation:
+def situation(rows: PageSource, view: View, windows: WindowConfig, lanes: Lanes) -> Situation:
     """Show the network a page, given as it is tiled; windows are then to be seen as the view says."""
     reduction = lanes.runtime.context
     if not reduction or view.bilevel:
@@ -48,7 +48,7 @@ def situation(rows: Rows, view: View, windows: WindowConfig, lanes: Lanes) -> Si
     return Situation(lanes.look(small), corners)
 
 
-def reduced(rows: Rows, reduction: int) -> Reduced:
+def reduced(rows: PageSource, reduction: int) -> Reduced:
     """The page at a fraction of its size, each pixel the mean of a block; read band by band."""
     step = BAND * reduction
     bands = [

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import drmamba
-from drmamba.errors import ImageError, InputError
-from drmamba.images import read_record, whole_file
+from drmamba.errors import FileError, InputError
+from drmamba.files import atomic_file
+from drmamba.images import read_record
 from drmamba.inference.quality import Quality
 
 
@@ -127,7 +128,7 @@ class Report:
                 os.fsync(self._file.fileno())
                 whole = self._file.tell()
                 self._tidy(self._places, whole)
-        except (OSError, ImageError) as error:
+        except (OSError, FileError) as error:
             self._lose(error)
         finally:
             with contextlib.suppress(OSError):
@@ -146,7 +147,7 @@ class Report:
             if kept == whole == file.seek(0, os.SEEK_END):
                 self._places = places
                 return
-            with whole_file(self.path) as copy:
+            with atomic_file(self.path) as copy:
                 self._places = {}
                 for key, offset in sorted(places.items(), key=lambda item: item[1]):
                     file.seek(offset)

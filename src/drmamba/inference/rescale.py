@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from PIL import Image
 
-from drmamba.images import RGB, Rows
+from drmamba.images import RGB, PageSource
 from drmamba.inference.strokes import Strokes
 from drmamba.inference.tiling import Band
 
@@ -21,7 +21,7 @@ RESAMPLING = Image.Resampling.BICUBIC
 REACH = 3  # source pixels a resampled one may look at beyond its own place, at scale 1
 
 
-def fitting_scale(strokes: Strokes | None, rows: Rows) -> float:
+def fitting_scale(strokes: Strokes | None, rows: PageSource) -> float:
     """The scale that brings a page's strokes to a good width; 1 unless they are far off."""
     if strokes is None or NARROWEST <= strokes.width <= WIDEST:
         return 1.0
@@ -35,10 +35,10 @@ def largest_zoom(height: int, width: int) -> float:
     return max(1.0, min(LARGEST_ZOOM, math.sqrt(LARGEST_PAGE / (height * width))))
 
 
-class ScaledRows(Rows):
+class ScaledRows(PageSource):
     """A page as if it had been scanned at another resolution."""
 
-    def __init__(self, rows: Rows, scale: float) -> None:
+    def __init__(self, rows: PageSource, scale: float) -> None:
         self._rows = rows
         self.height, self.width = (max(1, round(side * scale)) for side in (rows.height, rows.width))
         self._step = rows.height / self.height  # source rows a scaled row spans
@@ -53,10 +53,10 @@ class ScaledRows(Rows):
         return np.asarray(band.resize((self.width, bottom - top), RESAMPLING, box))
 
 
-class InvertedRows(Rows):
+class InvertedRows(PageSource):
     """A white-on-black page turned round."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: PageSource) -> None:
         self._rows = rows
         self.height, self.width, self.dpi = rows.height, rows.width, rows.dpi
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy import ndimage
 
-from drmamba.images import RGB, Rows
+from drmamba.images import RGB, PageSource
 from drmamba.inference import direction, strokes
 from drmamba.inference.grain import Tones
 from drmamba.inference.strokes import Grey, Strokes
@@ -52,7 +52,7 @@ class Survey:
         return self.strokes is not None and self.strokes.inverted
 
 
-def survey(rows: Rows) -> Survey:
+def survey(rows: PageSource) -> Survey:
     """Look at every row once; little is kept: a small copy of the page, and a few tiles."""
     reduced = max(1, -(-max(rows.height, rows.width) // SIDE))
     step = -(-TILE // reduced) * reduced

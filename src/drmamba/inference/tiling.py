@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drmamba.config import WindowConfig
-from drmamba.images import RGB, ArrayRows, Rows
+from drmamba.images import RGB, ArraySource, PageSource
 
 GRID = 32  # the network's coarsest step: windows of whole steps waste nothing
 
@@ -70,7 +70,7 @@ class Band:
     probability: Probability
 
 
-def bands(rows: Rows, predict: Predict, config: WindowConfig | None = None) -> Iterator[Band]:
+def bands(rows: PageSource, predict: Predict, config: WindowConfig | None = None) -> Iterator[Band]:
     """Finished rows from top to bottom; at any time only the rows under one line of windows are held."""
     config = config or WindowConfig()
     down = Axis.cover(rows.height, config.window, config.stride, fit=config.fit)
@@ -99,7 +99,7 @@ def places(height: int, width: int, config: WindowConfig | None = None) -> list[
     return [(top, left, down.size, across.size) for top in down.starts for left in across.starts]
 
 
-def _windows(rows: Rows, down: Axis, across: Axis) -> Iterator[RGB]:
+def _windows(rows: PageSource, down: Axis, across: Axis) -> Iterator[RGB]:
     """Every window, line by line; rows shared by two lines of windows are read once."""
     held = np.empty((0, rows.width, 3), np.uint8)
     first = 0
@@ -113,10 +113,10 @@ def _windows(rows: Rows, down: Axis, across: Axis) -> Iterator[RGB]:
 
 
 def probability(
-    page: NDArray[np.uint8] | Rows, predict: Predict, config: WindowConfig | None = None
+    page: NDArray[np.uint8] | PageSource, predict: Predict, config: WindowConfig | None = None
 ) -> Probability:
     """The whole page at once, (H, W), from an array or rows; for scoring and small pages."""
-    rows = page if isinstance(page, Rows) else ArrayRows(page)
+    rows = page if isinstance(page, PageSource) else ArraySource(page)
     whole = np.empty((rows.height, rows.width), np.float32)
     for band in bands(rows, predict, config):
         whole[band.top : band.top + len(band.probability)] = band.probability

@@ -9,7 +9,7 @@ from typing import Any
 from drmamba.checkpoint import FORMAT, Provenance, read_header
 from drmamba.config import EngineConfig, ModelConfig, PushConfig
 from drmamba.errors import CheckpointError, ConfigError
-from drmamba.images import sha256
+from drmamba.files import sha256
 from drmamba.inference.models import find_model
 from drmamba.inference.onnx_runtime import OnnxRuntime
 from drmamba.integrations.card import card

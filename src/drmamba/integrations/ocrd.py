@@ -13,7 +13,7 @@ from PIL import Image
 
 from drmamba.config import PRESETS, EngineConfig, InferenceConfig
 from drmamba.errors import MissingExtra
-from drmamba.images import as_rows
+from drmamba.images import as_page_source
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.quality import FLAGS
 
@@ -108,7 +108,7 @@ class DRMambaBinarize(Processor):  # type: ignore[misc]
         """Binarize an image of a page or segment, and annotate it there."""
         assert self.binarizer is not None
         image.getexif().pop(ORIENTATION, None)  # PAGE counts pixels as they are stored
-        page = self.binarizer.binarize(as_rows(image), self.settings, keep="ink")
+        page = self.binarizer.binarize(as_page_source(image), self.settings, keep="ink")
         flags = "; ".join(FLAGS[flag] for flag in page.quality.flags)
         if flags:
             self.logger.warning("%s %s: %s", page_id, suffix, flags)

@@ -171,11 +171,11 @@ def _config(options: OcrOptions) -> InferenceConfig:
 
 def _binarized(options: OcrOptions, image: Image.Image) -> Page:
     """One page, and a word in the log if it is doubtful."""
-    from drmamba.images import as_rows
+    from drmamba.images import as_page_source
     from drmamba.inference.quality import FLAGS
 
     try:
-        result = _binarizer(options).binarize(as_rows(image), _config(options), keep="ink")
+        result = _binarizer(options).binarize(as_page_source(image), _config(options), keep="ink")
     except DRMambaError as error:
         raise ExitCodeException(f"drmamba: {error}") from error
     doubts = "; ".join(FLAGS[flag] for flag in result.quality.flags if flag in DOUBTFUL)

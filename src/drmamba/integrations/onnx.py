@@ -31,7 +31,7 @@ import drmamba
 from drmamba.checkpoint import Provenance, header
 from drmamba.config import STRIDES, Directions, EngineConfig, ModelConfig
 from drmamba.errors import BackendError, CheckpointError, MissingExtra
-from drmamba.images import write_atomic
+from drmamba.files import write_atomic
 from drmamba.inference import onnx_runtime
 from drmamba.inference.models import load_model
 from drmamba.inference.onnx_runtime import OnnxRuntime

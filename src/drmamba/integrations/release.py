@@ -12,7 +12,7 @@ from drmamba.config import PRESETS, ModelConfig, PushConfig
 from drmamba.errors import CheckpointError, ConfigError, DataError
 from drmamba.experiments.report import CONTEST
 from drmamba.experiments.series import incomplete
-from drmamba.images import write_atomic
+from drmamba.files import write_atomic
 from drmamba.integrations.card import EVERYDAY, FOLDS, card
 
 

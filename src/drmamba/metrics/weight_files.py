@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drmamba.errors import MetricError
-from drmamba.images import write_atomic
+from drmamba.files import write_atomic
 from drmamba.metrics.skeleton import Mask
 from drmamba.metrics.weights import Weights, weight_maps
 

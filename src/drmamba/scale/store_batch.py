@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from drmamba.images.isolated import Reader
+from drmamba.images.reading.decoder_process import DecoderProcess
 from drmamba.inference.batch import Batch, BatchOptions
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.jobs import Job
@@ -22,7 +22,7 @@ class StoreBatch(Batch):
         super().__init__(binarizer, options)
         self.source, self.target = Store(source), Store(target)
 
-    def _file(self, job: Job, reader: Reader) -> Iterator[PageRecord]:
+    def _file(self, job: Job, reader: DecoderProcess) -> Iterator[PageRecord]:
         with tempfile.TemporaryDirectory(prefix="drmamba-") as folder:
             here = Job(Path(folder) / "in" / job.source, Path(folder) / "out" / job.output)
             try:

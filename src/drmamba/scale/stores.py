@@ -12,8 +12,8 @@ from posixpath import normpath
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from drmamba.errors import ImageError, InputError, MissingExtra
-from drmamba.images.atomic import PARTIAL
+from drmamba.errors import FileError, InputError, MissingExtra
+from drmamba.files import PARTIAL_SUFFIX
 from drmamba.inference.jobs import Format, Job, Shard, is_source, name_outputs, refuse_overwriting
 
 # Where an object appears when its upload has ended, and not before. Elsewhere a file is uploaded under
@@ -73,14 +73,14 @@ class Store:
             with self.files.open_input_stream(self._full(path)) as source, to.open("wb") as target:
                 shutil.copyfileobj(source, target, PIECE)
         except OSError as error:
-            raise ImageError(f"cannot read {self.name(path)}: {error}") from error
+            raise FileError(f"cannot read {self.name(path)}: {error}") from error
         return to
 
     def put(self, source: Path, path: str | PurePosixPath) -> None:
         """Copy a file to the store, where it appears whole or not at all."""
         full = self._full(path)
         folder, _, _ = full.rpartition("/")
-        upload = full if self.whole else f"{folder}/.{secrets.token_hex(12)}{PARTIAL}"
+        upload = full if self.whole else f"{folder}/.{secrets.token_hex(12)}{PARTIAL_SUFFIX}"
         try:
             data = (
                 source.read_bytes()
@@ -95,7 +95,7 @@ class Store:
             if not self.whole:
                 with contextlib.suppress(Exception):
                     self.files.delete_file(upload)
-            raise ImageError(f"cannot write {self.name(path)}: {error}") from error
+            raise FileError(f"cannot write {self.name(path)}: {error}") from error
 
     def _full(self, path: str | PurePosixPath) -> str:
         return f"{self.root}/{path}"

@@ -18,7 +18,7 @@ from PIL import Image
 
 from drmamba.config import InferenceConfig, replace_values
 from drmamba.errors import InputError
-from drmamba.images import RGB, ArrayRows, Bitmap, encode
+from drmamba.images import RGB, ArraySource, Bitmap, encode
 from drmamba.inference.binarizer import Page
 from drmamba.inference.explain import Exploration, Map
 from drmamba.inference.quality import FLAGS
@@ -215,7 +215,7 @@ class Desk:
                 assert sheet.config is not None
                 exploration = self._explore(sheet, sheet.config)
             page, rows = exploration.page, exploration.rows
-            assert isinstance(rows, ArrayRows)
+            assert isinstance(rows, ArraySource)
             facts = [f"{rows.width} × {rows.height} pixels", f"{page.quality.ink:.1%} ink"]
             if page.quality.stroke_width:
                 facts.append(f"strokes {page.quality.stroke_width:g} pixels wide")

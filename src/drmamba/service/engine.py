@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from drmamba.config import InferenceConfig, ReadingConfig, ServiceConfig
-from drmamba.errors import DRMambaError, ImageError
-from drmamba.images import ArrayRows
-from drmamba.images.isolated import IsolatedPage, Reader
+from drmamba.errors import DRMambaError, ImageError, MemoryLimitError
+from drmamba.images import ArraySource
+from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedPage
 from drmamba.inference.batch import Batch, BatchOptions, Ledger
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.jobs import ENDINGS, Job
@@ -67,10 +67,10 @@ class Outcome:
     problem: Problem | None = None
 
 
-class WatchedReader(Reader):
+class WatchedReader(DecoderProcess):
     """Looks at the order's clock and limits whenever pixels are asked for: between any two lines of windows."""
 
-    turns = 1  # the order's clock is the only one
+    max_waits = 1  # the order's clock is the only one
 
     def __init__(self, memory: int, limits: ServiceConfig, dpi: int) -> None:
         super().__init__(memory, ReadingConfig(max_pixels=UNLIMITED, dpi=dpi))
@@ -89,10 +89,9 @@ class WatchedReader(Reader):
             answer, data = super().ask(path, request, seconds)
         except ImageError as error:
             self._left()  # a decoder that was given up because of the order's clock is not a bad file
-            if "not enough memory" in str(error):
+            if isinstance(error, MemoryLimitError):
                 raise out_of_memory(self.pixels) from error
-            # What the operator could raise is of no use to whoever sent the file.
-            raise ImageError(str(error).replace("more --max-memory", "more memory than there is")) from error
+            raise
         if answer.get("pages", 0) > limits.max_pages:
             words = f"holds {answer['pages']} pages, {limits.max_pages} at most are taken"
             raise over_limit("pages", limits.max_pages, words)
@@ -121,7 +120,7 @@ class Conversion(Batch):
         super().__init__(binarizer, options)
         self.ledger = ledger or self.ledger
 
-    def convert(self, job: Job, reader: Reader) -> Iterator[PageRecord]:
+    def convert(self, job: Job, reader: DecoderProcess) -> Iterator[PageRecord]:
         """A file's pages as they are finished; whatever is wrong with it is raised."""
         return self._pages(job, self._origin(job), reader)
 
@@ -167,7 +166,7 @@ class Engine:
         """The pixels that a page of a file declares, counted from 1, and how many pages there are."""
         return self._pool.submit(self._measure, path, number).result()
 
-    def read_page(self, path: Path, number: int) -> ArrayRows:
+    def read_page(self, path: Path, number: int) -> ArraySource:
         """A page of a file, counted from 1; decoded as safely as any other."""
         return self._pool.submit(self._read_page, path, number).result()
 
@@ -175,13 +174,13 @@ class Engine:
         with self._page(path, number) as page:
             return page.height * page.width, page.file.pages
 
-    def _read_page(self, path: Path, number: int) -> ArrayRows:
+    def _read_page(self, path: Path, number: int) -> ArraySource:
         with self._page(path, number) as page:
             if page.decode_bytes > self.ledger.total:
                 raise out_of_memory(page.height * page.width)
             with self.ledger.hold(page.decode_bytes, path):
                 page.decode()
-                return ArrayRows(page.read(), page.dpi)
+                return ArraySource(page.read(), page.dpi)
 
     @contextlib.contextmanager
     def _page(self, path: Path, number: int) -> Iterator[IsolatedPage]:

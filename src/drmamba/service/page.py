@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from drmamba.config import InferenceConfig
 from drmamba.errors import MissingExtra
-from drmamba.images import SUFFIXES
+from drmamba.images import READABLE
 from drmamba.inference.quality import UNREMARKABLE
 from drmamba.service.app import Service, claim
 from drmamba.service.desk import LAYERS, Desk, Drawer, Sheet, View, said
@@ -183,7 +183,7 @@ def mount(app: FastAPI, service: Service) -> FastAPI:
         with gr.Row(elem_id="layout"):
             with gr.Column(elem_id="in", min_width=280):
                 upload = gr.File(
-                    label="Scans or a PDF", file_count="multiple", file_types=list(SUFFIXES), elem_id="upload",
+                    label="Scans or a PDF", file_count="multiple", file_types=list(READABLE), elem_id="upload",
                     height=150,
                 )  # fmt: skip
                 gr.HTML('<p class="hint">No scan at hand? Click a sample:</p>', padding=False)

@@ -8,18 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from drmamba.config import PROTOCOLS, EngineConfig, InferenceConfig, WindowConfig, replace_values
-from drmamba.images import write_ink
+from drmamba.images import Ink, write_ink
 from drmamba.inference.binarizer import Binarizer
 from drmamba.metrics import count, score, summarize
 from drmamba.metrics.counts import f_measure
 from drmamba.model.fuse import fused
 from drmamba.model.network import DRMamba
 from drmamba.training.material import ExamPage
-
-Ink = NDArray[np.bool_]
 
 # Held-out years are scored as the paper does; validation takes larger strides, at a third of the cost.
 FINAL = PROTOCOLS["paper"]

@@ -20,8 +20,8 @@ from typing import Any
 import drmamba
 from drmamba.checkpoint import completed_config
 from drmamba.config import RunConfig, replace_values
-from drmamba.errors import ImageError, TrainingError
-from drmamba.images import write_atomic
+from drmamba.errors import FileError, TrainingError
+from drmamba.files import write_atomic
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class RunFolder:
             )
         try:
             self.change(config)
-        except ImageError as error:
+        except FileError as error:
             raise TrainingError(f"cannot start a run in {self.root}: {error}") from error
 
     def config(self) -> RunConfig:

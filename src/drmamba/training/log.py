@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from drmamba.config import LOSS_TERMS
 from drmamba.errors import TrainingError
-from drmamba.images import write_atomic
+from drmamba.files import write_atomic
 from drmamba.training.learner import Report
 
 COLUMNS = ("step", "seconds", "progress", "rate", "loss", *LOSS_TERMS, "norm", "validation_fm")

@@ -20,7 +20,8 @@ from drmamba.data.manifest import manifest
 from drmamba.data.papers import Papers
 from drmamba.data.synthetic import Synthesizer
 from drmamba.errors import DataError, TrainingError
-from drmamba.images import read_ink, read_rgb, write_atomic
+from drmamba.files import write_atomic
+from drmamba.images import read_ink, read_rgb
 
 SYNTHETIC = "synthetic"
 SYNTHETIC_PAGES = 100  # that one epoch of synthetic pages counts as

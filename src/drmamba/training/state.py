@@ -10,8 +10,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from drmamba.errors import ImageError, TrainingError
-from drmamba.images import write_atomic
+from drmamba.errors import FileError, TrainingError
+from drmamba.files import write_atomic
 from drmamba.training.learner import Learner, optimizer_tensors, restore_optimizer
 
 FORMAT = "drmamba-run-1"
@@ -37,7 +37,7 @@ def save_state(path: Path, learner: Learner, position: Position) -> None:
     plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
     try:
         write_atomic(path, save(plain, metadata))
-    except ImageError as error:
+    except FileError as error:
         raise TrainingError(
             f"{error}; the checkpoint before it is kept, resume once there is room"
         ) from error

@@ -14,7 +14,8 @@ import numpy as np
 
 from drmamba.config import DegradeConfig
 from drmamba.data.degrade import camera, copies, ink, paper
-from drmamba.data.page import Ink, Page, Picture
+from drmamba.data.page import Page, Picture
+from drmamba.images import Ink
 
 __all__ = ["DEGRADATIONS", "Degradation", "Stock", "degrade"]
 

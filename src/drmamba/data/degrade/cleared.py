@@ -14,7 +14,8 @@ from drmamba.data.degrade.passes import grained
 from drmamba.data.degrade.wide import clouds, noise
 from drmamba.data.fields import Field, blur, ramp
 from drmamba.data.layering import covered
-from drmamba.data.page import Ink, Page, Picture
+from drmamba.data.page import Page, Picture
+from drmamba.images import Ink
 
 LEAST = 0.004  # share of the page that must still be ink, or else all of it stays
 

@@ -11,7 +11,8 @@ from drmamba.data.degrade.passes import block_sums, enlarged, regained, relaid
 from drmamba.data.degrade.wide import clouds, noise
 from drmamba.data.fields import Field, blur, smoothstep
 from drmamba.data.layering import covered, darkened
-from drmamba.data.page import Ink, Page, Picture
+from drmamba.data.page import Page, Picture
+from drmamba.images import Ink
 
 BLOCK = 8  # pixels: the scale below which paper under ink is taken to be even
 LEAST = 0.05  # of the paper's brightness: what remains of the contrast of faded ink

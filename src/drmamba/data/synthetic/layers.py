@@ -14,7 +14,8 @@ from drmamba.data.degrade.wide import clouds, noise
 from drmamba.data.fields import Field, blur
 from drmamba.data.geometry import hardened
 from drmamba.data.layering import darkened
-from drmamba.data.page import Ink, Page, Picture
+from drmamba.data.page import Page, Picture
+from drmamba.images import Ink
 
 # Under `all` everything but "tone" is ink, under `contest` only "text". A "band" is the dark ground of
 # white letters: black stays black under `all`, and no page shows one under `contest`, because there

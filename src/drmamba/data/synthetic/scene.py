@@ -11,7 +11,7 @@ from PIL import Image
 from drmamba.config import WORLDS, Convention, SyntheticConfig, World
 from drmamba.data.degrade import degrade
 from drmamba.data.fields import Field
-from drmamba.data.page import Ink, Page, Picture
+from drmamba.data.page import Page, Picture
 from drmamba.data.papers import Papers, papyrus
 from drmamba.data.synthetic.bands import bands
 from drmamba.data.synthetic.directions import directions
@@ -34,6 +34,7 @@ from drmamba.data.synthetic.sparse import sparse
 from drmamba.data.synthetic.tables import table
 from drmamba.data.synthetic.texts import SCRIPTS, Script
 from drmamba.data.synthetic.typescript import typescript
+from drmamba.images import Ink
 
 # The worlds that are composed on a plate: the print shop, a generator and the plate in, layers out.
 PAGES: dict[World, Callable[[Shop, np.random.Generator, Plate], list[Layer]]] = {

@@ -1,4 +1,4 @@
-"""PDF in and out."""
+"""Pages of PDF files."""
 
 import io
 
@@ -9,7 +9,7 @@ from PIL import Image
 
 from drmamba.config import ReadingConfig
 from drmamba.errors import ImageError
-from drmamba.images import Bitmap, count_pages, encode, open_pages, read_record, read_rgb
+from drmamba.images import open_pages, read_rgb
 
 
 def scan_pdf(path, picture, dpi, pages=1, rotate=0):
@@ -72,32 +72,10 @@ def test_a_page_that_is_no_scan_is_rendered_at_the_given_resolution(tmp_path, dp
 def test_bands_are_the_page(tmp_path, monkeypatch):
     scan_pdf(tmp_path / "scan.pdf", gradient(300, 200), 200)
     whole = read_rgb(tmp_path / "scan.pdf")
-    monkeypatch.setattr("drmamba.images.pdf.BAND_PIXELS", 300 * 30)
+    monkeypatch.setattr("drmamba.images.reading.pdf.BAND_PIXELS", 300 * 30)
     for page in open_pages(tmp_path / "scan.pdf"):
         np.testing.assert_array_equal(page.read(7), whole)
         np.testing.assert_array_equal(page.rows(50, 120), whole[50:120])
-
-
-def test_pages_of_many_sizes_survive_a_round_trip(tmp_path):
-    rng = np.random.default_rng(0)
-    pages = [rng.random((40 + 7 * i, 30 + 11 * i)) < 0.3 for i in range(4)]
-    (tmp_path / "book.pdf").write_bytes(
-        encode([Bitmap.pack(p, (300, 300)) for p in pages], ".pdf", record="why")
-    )
-    assert count_pages(tmp_path / "book.pdf") == 4
-    for read, wrote in zip(open_pages(tmp_path / "book.pdf"), pages, strict=True):
-        np.testing.assert_array_equal(read.read()[:, :, 0] < 128, wrote)
-        assert read.dpi == pytest.approx((300, 300), rel=1e-3)
-    assert read_record(tmp_path / "book.pdf") == "why"
-
-
-def test_the_page_size_follows_from_the_resolution():
-    with pikepdf.open(io.BytesIO(encode([Bitmap(600, 300, (300.0, 150.0))], ".pdf"))) as pdf:
-        assert [float(side) for side in pdf.pages[0].MediaBox] == pytest.approx([0, 0, 72, 288])
-    with pikepdf.open(io.BytesIO(encode([Bitmap(300, 30_000, 72.0)], ".pdf"))) as pdf:
-        page = pdf.pages[0]  # larger than PDF allows in points: it counts in larger units
-        assert float(page.MediaBox[2]) <= 14_400
-        assert float(page.MediaBox[2]) * float(page.UserUnit) == pytest.approx(30_000, rel=1e-3)
 
 
 def test_a_locked_file_is_named(tmp_path):

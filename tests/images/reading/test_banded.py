@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
+from made_pictures import page, tiff
 from PIL import Image
-from test_images_formats import page, tiff
 
 from drmamba.errors import ImageError
 from drmamba.images import open_pages
-from drmamba.images.streamed import PngBands, TiffBands
+from drmamba.images.reading.banded import BandedPngPage, BandedTiffPage
 
 
 @pytest.fixture(autouse=True)
 def small_bands(monkeypatch):
-    monkeypatch.setattr("drmamba.images.streamed.BAND_PIXELS", 5 * 83)
+    monkeypatch.setattr("drmamba.images.reading.banded.BAND_PIXELS", 5 * 83)
 
 
 def noise(mode):
@@ -29,7 +29,7 @@ def noise(mode):
 def both(path):
     (whole,) = [p.read() for p in open_pages(path)]
     for p in open_pages(path, memory=0):
-        assert isinstance(p, PngBands | TiffBands)
+        assert isinstance(p, BandedPngPage | BandedTiffPage)
         yield whole, p
 
 
@@ -89,8 +89,8 @@ def test_half_a_file_is_an_error(tmp_path, name):
         [p.read() for p in open_pages(tmp_path / name, memory=0)]
 
 
-def test_what_cannot_be_streamed_is_decoded_whole(tmp_path):
+def test_what_cannot_be_decoded_in_bands_is_decoded_whole(tmp_path):
     noise("RGB").save(tmp_path / "page.jpg")
     for p in open_pages(tmp_path / "page.jpg", memory=0):
-        assert not isinstance(p, PngBands | TiffBands)
+        assert not isinstance(p, BandedPngPage | BandedTiffPage)
         assert p.decode_bytes() >= 61 * 83 * 4

@@ -1,4 +1,4 @@
-"""The five row filters of PNG, undone; compiled, because each byte may depend on the one before."""
+"""Undoing the five row filters of PNG; compiled, because each byte may depend on the one before."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ Array = np.ndarray[Any, Any]
 
 @njit(cache=True, nogil=True)
 def unfilter(lines: Array, above: Array, step: int, rows: Array) -> bool:
-    """lines: (n, 1 + bytes) with the filter's number first, above: (bytes,) -> rows: (n, bytes); False: damaged."""
+    """Fill `rows` with the unfiltered lines; return False if a line has an unknown filter.
+
+    lines: (n, 1 + bytes), each with the number of its filter first   above: (bytes,)   rows: (n, bytes)
+    """
     count, width = rows.shape
     for y in range(count):
         kind = lines[y, 0]

@@ -5,50 +5,13 @@ import struct
 
 import numpy as np
 import pytest
+from made_pictures import SIZE, page, tiff
 from PIL import Image, TiffImagePlugin
 
 from drmamba.config import ReadingConfig
-from drmamba.errors import ImageError
+from drmamba.errors import ImageError, PixelLimitError
 from drmamba.images import count_pages, open_pages, read_rgb
-from drmamba.images.fax import LONG, SHORT, _append_fields
-from drmamba.images.raster import as_rows
-
-SIZE = (40, 24)  # width, height; the ink is the left quarter of the upper half
-
-
-def page(mode="L"):
-    grey = np.full(SIZE[::-1], 255, np.uint8)
-    grey[:12, :10] = 0
-    image = Image.fromarray(grey)
-    if mode in ("I;16", "I", "F"):
-        wide = grey.astype({"I;16": np.uint16, "I": np.int32, "F": np.float32}[mode])
-        return Image.fromarray(wide * 257 if mode != "F" else wide / 255)
-    if mode == "P":
-        return image.convert("RGB").quantize(4)
-    return image.convert(mode)
-
-
-def tiff(values, photometric, bits, *, tiled=False, byte_order="<"):
-    """A hand-made TIFF, for what Pillow does not write."""
-    assert byte_order == "<"
-    height, width = values.shape
-    file = bytearray(b"II*\0\0\0\0\0")
-    if tiled:
-        data = np.zeros((32, 48), values.dtype)
-        data[:height, :width] = values
-        places = []
-        for top in (0, 16):
-            for left in (0, 16, 32):
-                places.append(len(file))
-                file += data[top : top + 16, left : left + 16].tobytes()
-        layout = {322: (SHORT, [16]), 323: (SHORT, [16]), 324: (LONG, places), 325: (LONG, [256] * 6)}
-    else:
-        layout = {273: (LONG, [8]), 278: (SHORT, [height]), 279: (LONG, [values.nbytes])}
-        file += values.tobytes()
-    fields = {256: (SHORT, [width]), 257: (SHORT, [height]), 258: (SHORT, [bits]), 259: (SHORT, [1])}
-    directory = _append_fields(file, fields | {262: (SHORT, [photometric]), 277: (SHORT, [1])} | layout)
-    file[4:8] = struct.pack("<I", directory)
-    return bytes(file)
+from drmamba.images.reading.raster import as_page_source
 
 
 def assert_is_the_page(rgb):
@@ -209,8 +172,9 @@ def test_half_a_file_is_an_error_of_one_line(tmp_path, name):
 
 def test_a_declared_size_is_checked_before_decoding(tmp_path):
     Image.new("1", (20_000, 20_000)).save(tmp_path / "page.png")  # 50 kB, 400 megapixels
-    with pytest.raises(ImageError, match="400 megapixels, over the limit of 100; see --max-pixels"):
+    with pytest.raises(PixelLimitError, match="400 megapixels, over the limit of 100") as caught:
         next(iter(open_pages(tmp_path / "page.png", ReadingConfig(max_pixels=100_000_000))))
+    assert (caught.value.value, caught.value.limit) == (400_000_000, 100_000_000)
     before = Image.MAX_IMAGE_PIXELS
     next(iter(open_pages(tmp_path / "page.png")))
     assert before == Image.MAX_IMAGE_PIXELS  # Pillow's own setting is left as the program has it
@@ -234,12 +198,12 @@ ARRAYS = [
 
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda a: f"{a.dtype}{a.shape}")
 def test_arrays_of_every_kind(array):
-    assert_is_the_page(as_rows(array).read())
+    assert_is_the_page(as_page_source(array).read())
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA", "CMYK", "I;16", "I", "F"])
 def test_pil_images_of_every_mode(mode):
-    assert_is_the_page(as_rows(page(mode)).read())
+    assert_is_the_page(as_page_source(page(mode)).read())
 
 
 @pytest.mark.parametrize(
@@ -255,4 +219,4 @@ def test_pil_images_of_every_mode(mode):
 )
 def test_arrays_that_are_no_pages(array):
     with pytest.raises(ValueError, match="a page"):
-        as_rows(array)
+        as_page_source(array)

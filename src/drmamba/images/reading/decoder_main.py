@@ -1,8 +1,8 @@
-"""The decoding process: answers requests on standard input with pages on standard output.
+"""The program of the decoding process: it answers requests on standard input with pages on standard output.
 
-Hostile or damaged files meet the decoders here, where a crash, a hang or a memory bomb costs one file and
-not the batch. `drmamba.images.isolated` is the other end. A request is a line of JSON; so is the answer,
-followed by raw pixels where it says so.
+Hostile and damaged files are decoded here, where a crash, a hang or an excessive use of memory costs one
+file and not the batch. `decoder_process` is the other end. A request is a line of JSON. So is the answer,
+which is followed by as many raw bytes as its `size` says.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from drmamba.config import ReadingConfig
-from drmamba.errors import DRMambaError
-from drmamba.images import FilePage, count_pages, open_pages
+from drmamba.errors import DRMambaError, MemoryLimitError, PixelLimitError
+from drmamba.images.reading import FilePage, count_pages, open_pages
 
 
-class Server:
-    """One file open at a time, one page of it current."""
+class RequestHandler:
+    """Answers requests about one file at a time, of which one page is the current one."""
 
     def __init__(self) -> None:
         self.pages: Iterator[FilePage] = iter(())
         self.page: FilePage | None = None
 
     def answer(self, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-        """What a request gets back."""
+        """Return the answer's header and its raw bytes."""
         do = request["do"]
         if do == "open":
             config = ReadingConfig(max_pixels=request["max_pixels"], dpi=request["dpi"])
@@ -55,7 +55,7 @@ class Server:
 
 
 def limit_memory(size: int) -> None:
-    """Let allocations fail beyond so many bytes more than now; where the system cannot, nothing happens."""
+    """Let allocations fail beyond so many bytes more than are in use; without effect where unsupported."""
     try:
         import resource
 
@@ -67,16 +67,21 @@ def limit_memory(size: int) -> None:
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer until the other end goes away."""
-    server = Server()
+    """Answer requests until the other end closes the pipe."""
+    handler = RequestHandler()
     for line in requests:
         try:
-            header, payload = server.answer(json.loads(line))
+            header, payload = handler.answer(json.loads(line))
+        except PixelLimitError as error:
+            header = {"error": str(error), "kind": "pixels", "value": error.value, "limit": error.limit}
+            payload = b""
+        except MemoryLimitError as error:
+            header, payload = {"error": str(error), "kind": "memory"}, b""
+        except MemoryError:
+            header, payload = {"error": "there is not enough memory for this page", "kind": "memory"}, b""
         except DRMambaError as error:
             header, payload = {"error": str(error)}, b""
-        except MemoryError:
-            header, payload = {"error": "not enough memory for this page; raise --max-memory"}, b""
-        except Exception as error:  # a damaged file may find any hole: it must cost that file only
+        except Exception as error:  # Whatever a damaged file provokes must cost only that file.
             header, payload = {"error": f"{type(error).__name__}: {error}"}, b""
         with contextlib.suppress(BrokenPipeError):
             answers.write(json.dumps(header).encode() + b"\n")
@@ -85,11 +90,11 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def main() -> None:
-    """Run as `python -m drmamba.images.child MEMORY`."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    """Run as `python -m drmamba.images.reading.decoder_main MEMORY`, with the memory limit in bytes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent process handles Ctrl-C.
     warnings.simplefilter("ignore")
     limit_memory(int(sys.argv[1]))
-    answers, sys.stdout = sys.stdout.buffer, sys.stderr  # nothing else may write between the answers
+    answers, sys.stdout = sys.stdout.buffer, sys.stderr  # Only answers may be written to the pipe.
     serve(sys.stdin.buffer, answers)
 
 

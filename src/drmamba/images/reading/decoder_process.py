@@ -1,4 +1,4 @@
-"""Pages decoded in a process of their own, which may crash, hang or run out of memory without harm."""
+"""Pages decoded in a separate process, which may crash, hang or run out of memory without harm."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ from typing import Any, Self
 import numpy as np
 
 from drmamba.config import ReadingConfig
-from drmamba.errors import ImageError
-from drmamba.images.rows import RGB, Rows
+from drmamba.errors import DecoderCrashError, ImageError, MemoryLimitError, PixelLimitError
+from drmamba.images.arrays import RGB
+from drmamba.images.reading.page_source import PageSource
 
-PATIENCE = 8.0  # seconds for any answer, and
-SLOWEST_DECODE = 500_000  # pixels a second, and
-SLOWEST_DISK = 5_000_000  # bytes a second on top
-TURNS = 8  # times that long for a decoder that waits for a busy processor, and not for itself
-AT_ONCE = 0.6  # of the memory: a page that takes more is decoded in bands, where its format allows
+# An answer may take BASE_SECONDS, plus the time that the slowest decoder and the slowest disk need.
+BASE_SECONDS = 8.0
+SLOWEST_DECODER = 500_000  # pixels a second
+SLOWEST_DISK = 5_000_000  # bytes a second
+MAX_WAITS = 8  # times that the limit may pass while the decoder waits for a busy processor
+WHOLE_PAGE_SHARE = 0.6  # share of the memory; a page that takes more is decoded in bands if its format allows
 
 
-class Reader:
-    """A decoding process, started at the first file and again after every accident."""
+class DecoderProcess:
+    """A decoding process, started when the first file is opened and again after every crash."""
 
-    turns = TURNS
+    max_waits = MAX_WAITS
 
     def __init__(self, memory: int, config: ReadingConfig | None = None) -> None:
         self.memory, self.config = memory, config or ReadingConfig()
         self._process: subprocess.Popen[bytes] | None = None
 
     def open(self, path: Path) -> IsolatedFile:
-        """The file's pages; an unreadable file raises ImageError."""
+        """Open a file; an unreadable one raises ImageError."""
         try:
             size = path.stat().st_size
         except OSError as error:
@@ -45,7 +47,7 @@ class Reader:
         return IsolatedFile(self, path, size)
 
     def ask(self, path: Path, request: dict[str, Any], seconds: float) -> tuple[dict[str, Any], bytes]:
-        """Send a request and wait for its answer, for so long."""
+        """Send a request about a file and wait so many seconds for its answer: a header and raw bytes."""
         process = self.started()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -53,12 +55,12 @@ class Reader:
 
         def watch() -> None:
             before = _state(process.pid)[1]
-            for _ in range(self.turns):
+            for _ in range(self.max_waits):
                 if answered.wait(seconds):
                     return
                 state, spent = _state(process.pid)
                 if state != "R" or spent - before > seconds / 2:
-                    break  # it sleeps or turns in circles
+                    break  # The decoder sleeps, or it has used its time without an answer.
             late.set()
             process.kill()
 
@@ -79,25 +81,37 @@ class Reader:
         if header is None or not whole:
             self.close()
             if late.is_set():
-                raise ImageError(f"{path} took more than {seconds:.0f} s to decode and was given up")
-            raise ImageError(
-                f"{path} made the decoder crash: the file is damaged, or needs more --max-memory"
-            )
+                raise ImageError(f"{path} took more than {seconds:.0f} s to decode and was abandoned")
+            words = "the file is damaged, or needs more memory than there is"
+            raise DecoderCrashError(f"{path} made the decoder crash: {words}")
         if late.is_set():
-            self.close()  # the answer came in the last moment, the process is gone
+            self.close()  # The answer was complete just before the process was killed.
         if "error" in header:
-            message = " ".join(str(header["error"]).split())
-            raise ImageError(message if str(path) in message else f"{path}: {message}")
+            raise self._error(path, header)
         return header, payload
 
+    def _error(self, path: Path, header: dict[str, Any]) -> ImageError:
+        """Return the error that an answer reports; its message names the file."""
+        message = " ".join(str(header["error"]).split())
+        message = message if str(path) in message else f"{path}: {message}"
+        if header.get("kind") == "pixels":
+            return PixelLimitError(message, int(header["value"]), int(header["limit"]))
+        if header.get("kind") == "memory":
+            return MemoryLimitError(message, limit=self.memory)
+        return ImageError(message)
+
     def started(self) -> subprocess.Popen[bytes]:
-        """The process; a new one if the last was lost."""
+        """Return the process; a new one is started if there is none."""
         if self._process is None:
-            # -P: what lies in the current folder, perhaps among the scans, is not imported
-            command = [sys.executable, "-P", "-m", "drmamba.images.child", str(self.memory)]
-            quiet = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+            # With -P, Python imports nothing from the current folder, which may hold foreign files.
+            command = [sys.executable, "-P", "-m", "drmamba.images.reading.decoder_main", str(self.memory)]
+            environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=quiet
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment,
             )
         return self._process
 
@@ -112,7 +126,7 @@ class Reader:
                     try:
                         pipe.close()
                     except OSError:
-                        continue  # unsent bytes to a process that is gone
+                        continue  # Unsent bytes cannot be flushed to a process that has ended.
 
     def __enter__(self) -> Self:
         return self
@@ -124,26 +138,26 @@ class Reader:
 
 
 class IsolatedFile:
-    """An open file; iterating gives its pages, each valid until the next.
+    """An open file; iterating yields its pages, each valid until the next is asked for.
 
-    A page that costs the decoding process its life does not cost the pages after it.
+    After a page at which the decoding process crashed, the file is opened again for the pages that follow.
     """
 
-    def __init__(self, reader: Reader, path: Path, size: int) -> None:
-        self.reader, self.path, self.size = reader, path, size
-        self.patience = PATIENCE + size / SLOWEST_DISK
+    def __init__(self, decoder: DecoderProcess, path: Path, size: int) -> None:
+        self.decoder, self.path, self.size = decoder, path, size
+        self.seconds = BASE_SECONDS + size / SLOWEST_DISK
         self._open()
 
     def _open(self) -> None:
-        reader = self.reader
-        request = {"do": "open", "path": str(self.path), "memory": int(reader.memory * AT_ONCE)}
-        answer, _ = reader.ask(self.path, request | reader.config.to_dict(), self.patience)
-        self.pages, self._process = int(answer["pages"]), reader.started()
+        decoder = self.decoder
+        request = {"do": "open", "path": str(self.path), "memory": int(decoder.memory * WHOLE_PAGE_SHARE)}
+        answer, _ = decoder.ask(self.path, request | decoder.config.to_dict(), self.seconds)
+        self.pages, self._process = int(answer["pages"]), decoder.started()
 
     def __iter__(self) -> Iterator[IsolatedPage]:
         given = 0
         while True:
-            if self.reader.started() is not self._process:
+            if self.decoder.started() is not self._process:
                 self._open()
                 for _ in range(given):
                     self._next()
@@ -153,32 +167,32 @@ class IsolatedFile:
             yield IsolatedPage(self, facts)
 
     def _next(self) -> dict[str, Any]:
-        return self.reader.ask(self.path, {"do": "next"}, self.patience)[0]
+        return self.decoder.ask(self.path, {"do": "next"}, self.seconds)[0]
 
 
-class IsolatedPage(Rows):
-    """A page that lives in the decoding process."""
+class IsolatedPage(PageSource):
+    """A page that is held by the decoding process."""
 
     def __init__(self, file: IsolatedFile, facts: dict[str, Any]) -> None:
         self.file = file
         self.height, self.width = int(facts["height"]), int(facts["width"])
         self.dpi = (float(facts["dpi"][0]), float(facts["dpi"][1])) if facts["dpi"] else None
         self.decode_bytes = int(facts["memory"])
-        self._patience = PATIENCE + self.height * self.width / SLOWEST_DECODE + file.size / SLOWEST_DISK
+        self.seconds = file.seconds + self.height * self.width / SLOWEST_DECODER
 
     def decode(self) -> None:
-        """Decode the page over there; a damaged one raises ImageError."""
-        self.file.reader.ask(self.file.path, {"do": "decode"}, self._patience)
+        """Let the process decode the page; a damaged one raises ImageError."""
+        self.file.decoder.ask(self.file.path, {"do": "decode"}, self.seconds)
 
     def rows(self, top: int, bottom: int) -> RGB:
-        """Fetch rows."""
+        """Fetch rows from the process."""
         request = {"do": "rows", "top": top, "bottom": bottom}
-        _, data = self.file.reader.ask(self.file.path, request, self._patience)
+        _, data = self.file.decoder.ask(self.file.path, request, self.seconds)
         return np.frombuffer(data, np.uint8).reshape(bottom - top, self.width, 3)
 
 
 def _state(pid: int) -> tuple[str, float]:
-    """What a process does ("R": it runs or waits for a processor) and its processor seconds, where Linux tells."""
+    """Return a process's state ("R": it runs or waits for a processor) and its processor seconds, on Linux."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

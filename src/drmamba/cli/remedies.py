@@ -1,0 +1,20 @@
+"""Which option of a command would have prevented an error."""
+
+from __future__ import annotations
+
+from drmamba.errors import DecoderCrashError, MemoryLimitError, PixelLimitError
+
+
+def remedy(error: Exception) -> str:
+    """Return what to change on the command line, or nothing."""
+    if isinstance(error, PixelLimitError):
+        return "see --max-pixels"
+    if isinstance(error, MemoryLimitError):
+        if not error.value:
+            return "raise --max-memory"
+        from drmamba.inference.batch import SPARE
+
+        return f"raise --max-memory by {(error.value - error.limit) / SPARE / 1e6:,.0f} MB"
+    if isinstance(error, DecoderCrashError):
+        return "if it is not damaged, raise --max-memory"
+    return ""

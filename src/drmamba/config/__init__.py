@@ -1,0 +1,71 @@
+"""Every setting of the package as frozen, typed dataclasses; each default is written once, here."""
+
+from drmamba.config.base import Config, replace_values, set_value
+from drmamba.config.benchmark import CLASSICAL, BenchmarkConfig, ClassicalConfig
+from drmamba.config.data import WORLDS, DataConfig, DegradeConfig, RegionConfig, SyntheticConfig, World
+from drmamba.config.engine import EngineConfig, ScaleConfig
+from drmamba.config.hub import PushConfig
+from drmamba.config.inference import KEPT, PROTOCOLS, InferenceConfig, Keep, Precision, WindowConfig
+from drmamba.config.losses import LOSS_TERMS, LossConfig
+from drmamba.config.model import (
+    CONVENTIONS,
+    ENCODERS,
+    PRESETS,
+    STRIDES,
+    Backend,
+    BlockConfig,
+    Convention,
+    DetailConfig,
+    Directions,
+    ModelConfig,
+    PresetName,
+    preset,
+)
+from drmamba.config.reading import ReadingConfig
+from drmamba.config.service import ServiceConfig
+from drmamba.config.training import RECIPES, RunConfig, SourceConfig, TrainConfig, recipe
+
+__all__ = [
+    "Backend",
+    "BenchmarkConfig",
+    "BlockConfig",
+    "CLASSICAL",
+    "CONVENTIONS",
+    "ClassicalConfig",
+    "Config",
+    "Convention",
+    "DataConfig",
+    "DegradeConfig",
+    "DetailConfig",
+    "Directions",
+    "ENCODERS",
+    "EngineConfig",
+    "InferenceConfig",
+    "KEPT",
+    "Keep",
+    "LOSS_TERMS",
+    "LossConfig",
+    "ModelConfig",
+    "PRESETS",
+    "PROTOCOLS",
+    "Precision",
+    "PresetName",
+    "PushConfig",
+    "RECIPES",
+    "ReadingConfig",
+    "RegionConfig",
+    "RunConfig",
+    "STRIDES",
+    "ScaleConfig",
+    "ServiceConfig",
+    "SourceConfig",
+    "SyntheticConfig",
+    "TrainConfig",
+    "WORLDS",
+    "WindowConfig",
+    "World",
+    "preset",
+    "recipe",
+    "replace_values",
+    "set_value",
+]

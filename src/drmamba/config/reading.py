@@ -1,0 +1,20 @@
+"""The settings of reading files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from drmamba.config.base import Config
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingConfig(Config):
+    """How files become pages."""
+
+    max_pixels: int = 1_000_000_000  # a page that declares more is refused before it is decoded
+    dpi: int = 300  # of PDF pages that are not themselves scans
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require("max_pixels", self.max_pixels >= 1, "1 or more")
+        self.require("dpi", 30 <= self.dpi <= 2400, "from 30 to 2400")

@@ -1,0 +1,24 @@
+"""Black-and-white pages to files: 1-bit PNG, CCITT G4 TIFF and PDF, with ink black and resolution kept."""
+
+from drmamba.images.writing.bitmap import Bitmap
+from drmamba.images.writing.encoding import (
+    WRITABLE,
+    encode,
+    encode_document,
+    encode_grey,
+    write_bitmap,
+    write_ink,
+)
+from drmamba.images.writing.g4 import G4Page, encode_g4
+
+__all__ = [
+    "Bitmap",
+    "G4Page",
+    "WRITABLE",
+    "encode",
+    "encode_document",
+    "encode_g4",
+    "encode_grey",
+    "write_bitmap",
+    "write_ink",
+]

@@ -1,0 +1,54 @@
+"""The files that pages become, chosen by the ending of the name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drmamba.errors import ImageError
+from drmamba.files import write_atomic
+from drmamba.images.arrays import DPI, Ink
+from drmamba.images.writing.bitmap import Bitmap
+from drmamba.images.writing.g4 import G4Page, encode_g4
+from drmamba.images.writing.png import encode_png
+from drmamba.images.writing.tiff_g4 import encode_tiff
+
+WRITABLE = (".png", ".tif", ".tiff", ".pdf")
+
+
+def write_ink(path: str | Path, ink: Ink, *, dpi: DPI | float | None = None, record: str = "") -> None:
+    """Write one page as a 1-bit PNG, TIFF or PDF, by the ending of the name; ink (True) becomes black."""
+    write_bitmap(path, Bitmap.pack(ink, dpi), record=record)
+
+
+def write_bitmap(path: str | Path, bitmap: Bitmap, *, record: str = "") -> None:
+    """Write one packed page as a PNG, TIFF or PDF, by the ending of the name."""
+    write_atomic(path, encode([bitmap], Path(path).suffix, record=record))
+
+
+def encode(pages: Iterable[Bitmap], suffix: str, *, record: str = "") -> bytes:
+    """Return the bytes of a file that holds the pages (a PNG holds exactly one) and the record."""
+    suffix = suffix.lower()
+    if suffix not in WRITABLE:
+        raise ImageError(f"pages are written as {', '.join(WRITABLE)}, not as {suffix!r}")
+    if suffix == ".png":
+        (page,) = pages
+        return encode_png(~page.bits, page.width, 1, page.dpi, record)
+    return encode_document([encode_g4(page) for page in pages], suffix, record)
+
+
+def encode_document(pages: Iterable[G4Page], suffix: str, record: str = "") -> bytes:
+    """Return the bytes of a TIFF or PDF file of compressed pages and the record."""
+    if suffix.lower() != ".pdf":
+        return encode_tiff(list(pages), record)
+    from drmamba.images.writing.pdf import encode_pdf
+
+    return encode_pdf(pages, record)
+
+
+def encode_grey(grey: NDArray[np.uint8], dpi: DPI | None, record: str = "") -> bytes:
+    """Return the bytes of an 8-bit PNG with these grey values and the record."""
+    return encode_png(grey, grey.shape[1], 8, dpi, record)
