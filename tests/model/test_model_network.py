@@ -161,7 +161,9 @@ class TestAblations:
         monkeypatch.setattr(block.out_norm, "forward", lambda x: seen.append(x) or x)
         _, (D, B, beta) = block(torch.rand(1, 16, 8, 8), maps=True)
         O = seen[0].transpose(1, 2).view_as(D)
-        scale = block.balance[:, None, None]  # as large as D: the same constants that a balanced gate starts with
+        scale = block.balance[
+            :, None, None
+        ]  # as large as D: the same constants that a balanced gate starts with
         want = D - beta * B if fusion == "subtract" else D + scale * B
         torch.testing.assert_close(O, want, rtol=1e-4, atol=1e-4)
 

@@ -17,7 +17,9 @@ from torch import Tensor, nn
 from drmamba.config import STRIDES
 
 TILE = 1280  # pixels of the reduced page that are seen at once, each way
-OVERLAP = 128  # pixels on each side of a tile that are seen for their neighbours' sake
+# Pixels on each side of a tile that are seen for their neighbours' sake. With 128, F_4 of EfficientNet-Lite0 differed
+# from that of the whole page by up to 1.2 of its standard deviations at a seam; with 256, by up to 0.06.
+OVERLAP = 256
 
 
 class PageFeatures(NamedTuple):
@@ -90,7 +92,7 @@ def _interpolation(start: Tensor, count: int, cells: int, stride: int, reduction
 def look_in_tiles(network: Looker, page: Tensor) -> PageFeatures | None:
     """`network.look` on a page of any size, (1, 3, h, w), in memory that does not grow with it but for the result.
 
-    A page above TILE is seen in tiles that overlap by more than a feature there depends on its surroundings.
+    A page above TILE is seen in tiles that overlap so far that a feature hardly depends on where the seams lie.
     """
     height, width = page.shape[-2:]
     if max(height, width) <= TILE:
