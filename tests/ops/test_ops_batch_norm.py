@@ -40,7 +40,7 @@ def norm(width: int, activation: str) -> NormAct:
 
 
 def plain(module: NormAct) -> torch.nn.BatchNorm2d:
-    """torch's batch norm with the same weights and statistics."""
+    """A plain batch norm with the same weights and statistics."""
     twin = torch.nn.BatchNorm2d(module.num_features, eps=module.eps).train(module.training)
     twin.load_state_dict(module.state_dict())
     return twin
