@@ -19,7 +19,11 @@ def test_round_trip(name):
         ({"width": True}, "block.width must be int, got True"),
         ({"fusion": "multiply"}, "block.fusion must be one of subtract, add, concat, got 'multiply'"),
         ({"directions": 2}, "block.directions must be one of 1, 4, 8, got 2"),
-        ({"speed": 1}, "block has no setting 'speed'; it has beta, decay, directions, fusion, routes, width"),
+        (
+            {"speed": 1},
+            "block has no setting 'speed'; it has balanced, beta, decay, directions, fusion, horizons, "
+            "residual, routes, width",
+        ),
     ],
 )
 def test_wrong_values_are_named(values, words):
