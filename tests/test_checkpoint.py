@@ -105,3 +105,40 @@ def test_a_pickle_is_never_loaded(tmp_path):
     (tmp_path / "trap.safetensors").write_bytes(pickle.dumps(Trap()))
     with pytest.raises(CheckpointError, match="not a readable safetensors file"):
         checkpoint.load(tmp_path / "trap.safetensors")
+
+
+class TestOlderFiles:
+    """Files written before blocks were balanced, before context and conventions, load as what they were."""
+
+    def test_settings_that_are_not_there_stand_for_the_old_block(self, tmp_path):
+        old = ModelConfig(
+            encoder="convnext_atto",
+            decoder=(8, 8, 8),
+            block=BlockConfig(width=8, balanced=False, residual=True),
+            detail=DetailConfig(width=4, head_width=4, dilations=(1,), fold=2),
+        )
+        network = DRMamba(old).eval()
+        stated = old.to_dict()
+        for name in ("context", "conventions"):
+            del stated[name]
+        for name in ("balanced", "horizons", "residual"):
+            del stated["block"][name]
+        path = tmp_path / "old.safetensors"
+        save_file(network.state_dict(), path, metadata(network, config=json.dumps(stated)))
+        again, _ = checkpoint.load(path)
+        assert again.config == old
+        x = torch.rand(1, 3, 32, 32)
+        assert torch.equal(again.eval()(x).logits, network(x).logits)
+
+    @pytest.mark.parametrize(
+        "block", [{"balanced": True, "residual": False}, {"balanced": False, "residual": True}]
+    )
+    def test_settings_that_are_there_count(self, tmp_path, block):
+        config = ModelConfig(encoder="convnext_atto", decoder=(8, 8, 8), block=BlockConfig(width=8, **block))
+        checkpoint.save(tmp_path / "new.safetensors", DRMamba(config), Provenance())
+        assert checkpoint.read_header(tmp_path / "new.safetensors")[0] == config
+
+    def test_the_embedded_model_is_as_it_was_trained(self):
+        config, _ = checkpoint.read_header(checkpoint.embedded("lite"))
+        assert (config.block.balanced, config.block.residual) == (False, True)
+        assert (config.context, config.conventions) == (0, ())

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from PIL import Image
 
 from drmamba.cli.binarize import Bytes, command
-from drmamba.errors import BackendError, ConfigError, InputError
+from drmamba.errors import BackendError, CheckpointError, ConfigError, InputError
 from drmamba.images import read_ink
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "inference"))
@@ -238,3 +238,70 @@ def test_the_precision_is_a_setting_of_the_result(sources, tmp_path, monkeypatch
     monkeypatch.setattr("drmamba.inference.torch_runtime.has_bfloat16", lambda _: False)
     refused = run(sources, "-o", tmp_path / "out", "--precision", "bfloat16")
     assert isinstance(refused.exception, BackendError)
+
+
+class TestTheNetworksSituation:
+    """`--keep` and `--context`: what reaches the network, and what a model that cannot do it says."""
+
+    @pytest.fixture
+    def recorder(self, monkeypatch):
+        import drmamba.inference.binarizer as module
+        from drmamba.inference.runtime import Runtime
+
+        class Recorder(Runtime):
+            count, devices, context, conventions = 1, ["memory"], 4, ("contest", "all")
+
+            def __init__(self):
+                self.looked, self.asked = 0, []
+
+            def enter(self):
+                return None
+
+            def look(self, lane, reduced):  # noqa: ARG002
+                self.looked += 1
+                return reduced
+
+            def run(self, lane, windows, suppress, precision="float32", **situation):  # noqa: ARG002
+                self.asked.append(situation)
+                return (windows.mean(3) < 128).astype(np.float32)
+
+        made = Recorder()
+        monkeypatch.setattr(module, "load_model", lambda *_: (made, Provenance(trained=True), "recorder"))
+        return made
+
+    @pytest.mark.parametrize(
+        ("words", "convention", "looked"),
+        [
+            ([], 0, 3),
+            (["--keep", "text"], 0, 3),
+            (["--keep", "all"], 1, 3),
+            (["--no-context"], 0, 0),
+            (["--protocol", "paper"], 0, 0),
+            (["--protocol", "paper", "--context", "--keep", "all"], 1, 3),
+        ],
+    )
+    def test_they_reach_the_network(self, recorder, sources, tmp_path, words, convention, looked):
+        done = run(sources, "-o", tmp_path / "out", "--no-turn", *words)
+        assert done.exit_code == 0, done.output
+        assert recorder.looked == looked
+        assert {asked.get("convention", 0) for asked in recorder.asked} == {convention}
+        assert all(("page" in asked) == bool(looked) for asked in recorder.asked)
+
+    @pytest.mark.usefixtures("recorder")
+    def test_another_choice_is_another_result(self, sources, tmp_path):
+        """A run with other settings does not take the results of the one before for its own."""
+        run(sources, "-o", tmp_path / "out")
+        assert "3 skipped" in run(sources, "-o", tmp_path / "out").stderr
+        assert "3 done" in run(sources, "-o", tmp_path / "out", "--keep", "all").stderr
+
+    @pytest.mark.usefixtures("dark")
+    def test_a_model_that_knows_text_only_says_so_before_any_page(self, sources, tmp_path):
+        done = run(sources, "-o", tmp_path / "out", "--keep", "all")
+        assert isinstance(done.exception, CheckpointError)
+        assert "knows text only and cannot be asked for --keep all" in str(done.exception)
+        assert not list((tmp_path / "out").rglob("*.png"))
+
+    def test_help_is_in_sentences(self):
+        words = " ".join(run("--help").output.split())
+        assert "text keeps writing alone, all keeps rules, frames, stamps and drawings as well." in words
+        assert "Show the network the whole page, reduced, beside each window." in words

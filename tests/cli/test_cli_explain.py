@@ -4,11 +4,16 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 from PIL import Image
 
+from drmamba import checkpoint
+from drmamba.checkpoint import Provenance
 from drmamba.cli import group
-from drmamba.errors import ConfigError, ImageError, InputError, PixelLimitError
+from drmamba.config import BlockConfig, DetailConfig, ModelConfig
+from drmamba.errors import CheckpointError, ConfigError, ImageError, InputError, PixelLimitError
+from drmamba.model.network import DRMamba
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +69,7 @@ def test_other_formats(scan, ending):
         (["scan.png", "-o", "f.png", "--page", "2"], ImageError, "holds 1 pages"),
         (["scan.png", "-o", "f.png", "--truth", "wrong.png"], InputError, "170 x 50"),
         (["scan.png", "-o", "f.png", "--threshold", "2"], ConfigError, "threshold"),
+        (["scan.png", "-o", "f.png", "--keep", "all"], CheckpointError, "knows text only"),
     ],
 )
 def test_errors_name_the_value(scan, words, error, match):
@@ -79,3 +85,36 @@ def test_no_scan_is_drawn_over(scan):
         with pytest.raises(InputError, match="would be written over"):
             run(scan / "scan.png", *words)
     assert (scan / "scan.png").read_bytes() == before
+
+
+def test_context_and_convention_change_the_maps(scan, tmp_path):
+    torch.manual_seed(0)
+    config = ModelConfig(
+        encoder="convnext_atto",
+        decoder=(8, 8, 8),
+        context=4,
+        conventions=("contest", "all"),
+        block=BlockConfig(width=8),
+        detail=DetailConfig(width=4, head_width=4, dilations=(1,), fold=2),
+    )
+    network = DRMamba(config)
+    for part in (network.context, network.convention):
+        for parameter in part.parameters():
+            torch.nn.init.normal_(parameter)
+    checkpoint.save(tmp_path / "m.safetensors", network, Provenance(trained=True))
+    found = []
+    for words in ([], ["--no-context"], ["--keep", "all"]):
+        run(
+            scan / "scan.png",
+            "-o",
+            tmp_path / "f.png",
+            "--maps",
+            tmp_path,
+            "--model",
+            tmp_path / "m.safetensors",
+            *words,
+        )
+        with np.load(tmp_path / "scan.npz") as packed:
+            found.append(packed["D"])
+    assert not np.allclose(found[0], found[1], rtol=1e-4)
+    assert not np.allclose(found[0], found[2], rtol=1e-4)

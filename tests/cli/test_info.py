@@ -2,12 +2,16 @@
 
 import json
 import sys
+from dataclasses import replace
 
 from click.testing import CliRunner
 
+from drmamba import checkpoint
 from drmamba.cli import group
 from drmamba.cli.info import lines
+from drmamba.config import preset
 from drmamba.errors import CheckpointError
+from drmamba.model.network import DRMamba
 
 
 def test_json_facts():
@@ -25,6 +29,20 @@ def test_words():
     assert result.exit_code == 0
     assert "scan_backend" in result.stdout
     assert "efficientnet_lite0" in result.stdout
+
+
+def test_context_and_conventions(tmp_path):
+    config = replace(preset("lite"), encoder="convnext_atto", decoder=(8, 8, 8))
+    path = tmp_path / "m.safetensors"
+    checkpoint.save(path, DRMamba(config), checkpoint.Provenance())
+    facts = json.loads(CliRunner().invoke(group, ["info", "--model", str(path), "--json"]).stdout)
+    assert (facts["context"], facts["conventions"]) == (4, ["contest", "all"])
+    words = CliRunner().invoke(group, ["info", "--model", str(path)]).stdout
+    assert "context            the whole page, 4 times reduced, beside each window" in words
+    assert "conventions        contest, all" in words
+    plain = CliRunner().invoke(group, ["info", "--model", "tiny"]).stdout
+    assert "context            windows alone" in plain
+    assert "conventions        contest only (--keep text)" in plain
 
 
 def test_scores_within_scores_have_lines_of_their_own():

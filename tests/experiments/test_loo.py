@@ -32,7 +32,7 @@ def config(tmp_path: Path) -> RunConfig:
         {
             "source": {"data": str(tmp_path / "data")},
             "model": {"encoder": "convnext_atto", "decoder": [8, 8, 8], "block": {"width": 8}},
-            "data": {"crop": 32},
+            "data": {"crop": 32, "region": {"side": 64}},
             "train": {"steps": 1, "batch": 2, "validations": 0, "precision": "float32"},
         },
     )

@@ -111,6 +111,7 @@ def test_the_tool_description_is_valid_and_repeats_the_defaults():
     given = {name: p["default"] for name, p in tool["tools"][EXECUTABLE]["parameters"].items()}
     wanted, engine = InferenceConfig(), EngineConfig()
     assert (given["threshold"], given["suppress"]) == (wanted.threshold, wanted.suppress)
+    assert (given["keep"], given["context"]) == (wanted.keep, wanted.context)
     assert (given["scale"] or "auto") == wanted.scale
     assert (given["device"], given["workers"]) == (engine.device, engine.workers)
 

@@ -161,7 +161,10 @@ class TestAblations:
         monkeypatch.setattr(block.out_norm, "forward", lambda x: seen.append(x) or x)
         _, (D, B, beta) = block(torch.rand(1, 16, 8, 8), maps=True)
         O = seen[0].transpose(1, 2).view_as(D)
-        want = D - beta * B if fusion == "subtract" else D + B
+        scale = block.balance[
+            :, None, None
+        ]  # as large as D: the same constants that a balanced gate starts with
+        want = D - beta * B if fusion == "subtract" else D + scale * B
         torch.testing.assert_close(O, want, rtol=1e-4, atol=1e-4)
 
     def test_concat_sees_both_routes(self):
@@ -171,7 +174,10 @@ class TestAblations:
         assert not torch.equal(network(page()).logits, before)
 
     def test_fixed_beta_is_the_same_everywhere(self):
-        assert build(VARIANTS["fixed beta"])(page(), maps=True).maps.beta.unique().numel() == 1
+        network = build(VARIANTS["fixed beta"])
+        beta = network(page(), maps=True).maps.beta  # (1, d, h, w)
+        assert torch.equal(beta, network.block.balance[None, :, None, None].expand_as(beta))
+        assert torch.equal(network(1 - page(), maps=True).maps.beta, beta)
 
     def test_shared_decay_has_one_rate(self):
         A_D, A_B = build(VARIANTS["shared decay"]).block.rates()

@@ -49,16 +49,19 @@ def test_not_a_number_changes_nothing(quick: RunConfig, batch: MakeBatch) -> Non
 
 
 def test_decay_and_rates_by_group(quick: RunConfig, batch: MakeBatch) -> None:
-    config = replace_values(quick, {"train": {"encoder_rate": 0.1, "weight_decay": 0.3}})
+    config = replace_values(quick, {"train": {"encoder_rate": 0.1, "decay_rate": 20.0, "weight_decay": 0.3}})
     learner = Learner(initial_network(config), config)
     names = {id(p): name for name, p in learner.network.named_parameters()}
     learner.update(0, [batch()], progress=1.0)
     for group in learner.optimizer.param_groups:
         for parameter in group["params"]:
             assert group["weight_decay"] == (0.3 if parameter.ndim > 1 else 0.0)
-            encoder = names[id(parameter)].startswith("encoder.")
-            want = config.train.learning_rate * config.train.final_rate * (0.1 if encoder else 1.0)
+            name = names[id(parameter)]
+            of_decay = name in ("block.rate_B", "block.A_gap")
+            factor = 0.1 if name.startswith("encoder.") else 20.0 if of_decay else 1.0
+            want = config.train.learning_rate * config.train.final_rate * factor
             assert group["lr"] == pytest.approx(want)
+    assert {"block.rate_B", "block.A_gap"} <= set(names.values())
 
 
 def test_averaged_network_is_a_copy_to_evaluate(quick: RunConfig, batch: MakeBatch) -> None:
@@ -69,3 +72,15 @@ def test_averaged_network_is_a_copy_to_evaluate(quick: RunConfig, batch: MakeBat
     for name, value in network.state_dict().items():
         torch.testing.assert_close(value, learner.average.tensors[name])
     assert not torch.equal(network.auxiliary.weight, learner.network.auxiliary.weight)
+
+
+def test_a_higher_rate_moves_the_decay_rates_further(quick: RunConfig, batch: MakeBatch) -> None:
+    moved = []
+    for rate in (0.0, 1.0, 100.0):
+        config = replace_values(quick, {"train": {"decay_rate": rate}})
+        learner = Learner(initial_network(config), config)
+        before = learner.network.block.rate_B.detach().clone()
+        learner.update(0, [batch()], progress=0.1)
+        moved.append(float((learner.network.block.rate_B.detach() - before).abs().mean()))
+    assert moved[0] == 0
+    assert moved[2] == pytest.approx(100 * moved[1], rel=0.01)

@@ -26,7 +26,7 @@ def miniature() -> RunConfig:
                 "block": {"width": 16},
                 "detail": {"width": 16, "head_width": 16, "dilations": [1], "fold": 2},
             },
-            "data": {"crop": 96},
+            "data": {"crop": 96, "region": {"side": 192}},
             "train": {"steps": STEPS, "batch": 6, "learning_rate": 2e-3},
         },
     )

@@ -16,6 +16,7 @@ from drmamba.errors import CheckpointError, DataError, TrainingError
 from drmamba.training.folder import RunFolder
 from drmamba.training.learner import Learner, Report
 from drmamba.training.log import Log, read_log
+from drmamba.training.material import Material, _extra_pairs
 from drmamba.training.run import train
 from drmamba.training.start import initial_network, take_over
 
@@ -55,11 +56,22 @@ def test_a_run_leaves_a_model_and_its_scores(quick: RunConfig, tmp_path: Path) -
     assert go(quick, tmp_path / "run", resume=True).finished
 
 
-@pytest.mark.parametrize("settings", [{}, {"accumulation": 2, "precision": "bfloat16"}])
+ALONE = {
+    "model": {"context": 0, "conventions": []},
+    "data": {"region": {"side": 0}},
+}  # crops without their page
+MIXED = {"data": {"synthetic_share": 0.5, "region": {"crops": 4}}, "train": {"batch": 2, "lanes": 1}}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"train": {"accumulation": 2, "precision": "bfloat16"}}, ALONE, MIXED],
+    ids=["context", "bfloat16", "alone", "mixed"],
+)
 def test_stopped_and_resumed_equals_uninterrupted(
     quick: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, object]
 ) -> None:
-    quick = replace_values(quick, {"train": settings})
+    quick = replace_values(quick, settings)
     whole = go(quick, tmp_path / "whole")
     write = Log.write
 
@@ -156,3 +168,23 @@ def test_a_run_starts_from_another_model(quick: RunConfig, tmp_path: Path) -> No
     assert not any(name.startswith("encoder.") for name in fresh)  # ... but the encoder does
     with pytest.raises(CheckpointError, match="another encoder"):
         initial_network(replace_values(again, {"model": {"encoder": "efficientnet_lite0"}}))
+
+
+def test_extra_pages_say_by_which_convention_their_ink_was_marked(quick: RunConfig, years: Path) -> None:
+    for given, convention in (
+        (f"{years}=all", "all"),
+        (f"{years}=contest", "contest"),
+        (str(years), "contest"),
+    ):
+        found = _extra_pairs(given)
+        assert len(found) == 6
+        assert {pair.convention for pair in found} == {convention}
+    with pytest.raises(DataError, match=r"=everything names no ink convention; there are contest, all"):
+        _extra_pairs(f"{years}=everything")
+    own = replace_values(quick, {"source": {"extra": [f"{years}=all"]}})
+    assert {pair.convention for pair in Material.of(own).split.train} == {"contest", "all"}
+
+
+def test_a_network_that_sees_its_page_needs_regions(quick: RunConfig, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"set data\.region\.side"):
+        go(replace_values(quick, {"data": {"region": {"side": 0}}}), tmp_path / "run")

@@ -20,6 +20,7 @@ from drmamba.config import (
     PROTOCOLS,
     EngineConfig,
     InferenceConfig,
+    Keep,
     Precision,
     ReadingConfig,
     ScaleConfig,
@@ -96,6 +97,12 @@ class Scale(click.ParamType[Any]):
 )
 @click.option("--suppress", type=float, help=f"Strength of the background's suppression: 0 none, "
               f"1 the model's own, above 1 stronger. [default: {DEFAULT.suppress}]")  # fmt: skip
+@click.option("--keep", type=click.Choice(get_args(Keep)), help="Which marks stay: text keeps writing alone, "
+              "all keeps rules, frames, stamps and drawings as well. The model must have learned both. "
+              f"[default: {DEFAULT.keep}]")  # fmt: skip
+@click.option("--context/--no-context", default=None,
+              help="Show the network the whole page, reduced, beside each window. A model without page context "
+              "ignores it. [default: context]")  # fmt: skip
 @click.option("--scale", type=Scale(), help="Of the page as the network sees it; auto acts when strokes are "
               f"far wider or narrower than usual. [default: {DEFAULT.scale}]")  # fmt: skip
 @click.option("--invert/--no-invert", default=None, help="Turn white-on-black pages round. [default: invert]")
@@ -147,6 +154,8 @@ def command(
     soft: bool,
     threshold: float | None,
     suppress: float | None,
+    keep: str | None,
+    context: bool | None,
     scale: Any,
     invert: bool | None,
     turn: bool | None,
@@ -177,6 +186,8 @@ def command(
     given = {
         "threshold": threshold,
         "suppress": suppress,
+        "keep": keep,
+        "context": context,
         "scale": scale,
         "invert": invert,
         "turn": turn,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import click
 
 from drmamba.cli.network import loaded
-from drmamba.config import EngineConfig, InferenceConfig, ReadingConfig, replace_values
+from drmamba.config import EngineConfig, InferenceConfig, Keep, ReadingConfig, replace_values
 
 DEFAULT, ENGINE, READING = InferenceConfig(), EngineConfig(), ReadingConfig()
 
@@ -30,6 +31,11 @@ DEFAULT, ENGINE, READING = InferenceConfig(), EngineConfig(), ReadingConfig()
               help="Of the probability, above which is ink.")  # fmt: skip
 @click.option("--suppress", type=float, default=DEFAULT.suppress, show_default=True,
               help="Strength of the background's suppression: 0 none, 1 the model's own.")  # fmt: skip
+@click.option("--keep", type=click.Choice(get_args(Keep)), default=DEFAULT.keep, show_default=True,
+              help="Which marks stay: text keeps writing alone, all keeps rules, frames, stamps and drawings as "
+              "well. The model must have learned both.")  # fmt: skip
+@click.option("--context/--no-context", default=DEFAULT.context, show_default=True,
+              help="Show the network the whole page, reduced, beside each window.")  # fmt: skip
 @click.option("--device", default=ENGINE.device, show_default=True, help="auto, cpu, cuda, cuda:1, ...")
 @click.option("--max-pixels", type=int, default=READING.max_pixels, show_default=True,
               help="A page that declares more is refused before it is decoded.")  # fmt: skip
@@ -42,11 +48,15 @@ def command(
     model: str,
     threshold: float,
     suppress: float,
+    keep: str,
+    context: bool,
     device: str,
     max_pixels: int,
 ) -> None:
     """Draw what the network saw: detail, background, the gate between them, and what was taken away."""
-    config = replace_values(DEFAULT, {"threshold": threshold, "suppress": suppress})
+    config = replace_values(
+        DEFAULT, {"threshold": threshold, "suppress": suppress, "keep": keep, "context": context}
+    )
     reading = ReadingConfig(max_pixels=max_pixels)
 
     from drmamba.cli.remedies import remedy

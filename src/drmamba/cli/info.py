@@ -17,9 +17,16 @@ def command(model: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(facts))
         return
-    for name, value in facts.items():
+    for name, value in in_words(facts).items():
         for line in lines(name, value):
             click.echo(line)
+
+
+def in_words(facts: dict[str, Any]) -> dict[str, Any]:
+    """The same facts, with what a number or an empty list stands for said in words."""
+    reduction = facts["context"]
+    seen = f"the whole page, {reduction} times reduced, beside each window" if reduction else "windows alone"
+    return {**facts, "context": seen, "conventions": facts["conventions"] or "contest only (--keep text)"}
 
 
 def lines(name: str, value: Any, indent: str = "") -> list[str]:
@@ -66,6 +73,8 @@ def describe(model: str) -> dict[str, Any]:
         "version": __version__,
         "preset": origin.preset,
         "encoder": config.encoder,
+        "context": config.context,
+        "conventions": list(config.conventions),
         "parameters": parameters(config),
         "gflops_512": round(gflops(config), 2),
         "trained": origin.trained,

@@ -28,7 +28,8 @@ class Region:
     def overview(self, reduction: int, side: int) -> NDArray[np.float32]:
         """The region reduced, (side / reduction) pixels high and wide; what it lacks is filled with its mean colour."""
         small = reduced(self.page.image, reduction)
-        whole = np.empty((side // reduction, side // reduction, 3), np.float32)
+        length = -(-side // reduction)  # as `reduced` counts: a block that is cut short is one more
+        whole = np.empty((length, length, 3), np.float32)
         whole[:] = small.mean((0, 1))
         whole[: small.shape[0], : small.shape[1]] = small
         return whole

@@ -130,6 +130,7 @@ class Binarizer:
         self.sha256 = sha256  # of the model file
         self.lanes = Lanes(network, engine)
         self.lanes.runtime.check(self.config.precision)
+        self.lanes.runtime.convention(self.config.keep)  # raises before any page is opened
 
     @classmethod
     def from_pretrained(

@@ -55,6 +55,8 @@ class DRMambaBinarize(Processor):  # type: ignore[misc]
         self.settings = InferenceConfig(
             threshold=given["threshold"],
             suppress=given["suppress"],
+            keep=given["keep"],
+            context=given["context"],
             scale=given["scale"] or "auto",
             margins=given["operation_level"] == "page",  # parts of a page have none
         )

@@ -8,7 +8,9 @@ from typing import Any
 from drmamba.config import STRIDES
 
 TILE = 1280  # pixels of the reduced page that are seen at once, each way
-OVERLAP = 128  # pixels on each side of a tile that are seen for their neighbours' sake
+# Pixels on each side of a tile that are seen for their neighbours' sake. With 128, F_4 of EfficientNet-Lite0 differed
+# from that of the whole page by up to 1.2 of its standard deviations at a seam; with 256, by up to 0.06.
+OVERLAP = 256
 
 Look = Callable[[slice, slice], Sequence[Any] | None]  # rows and columns of a page to its F_3 and F_4
 Join = Callable[[list[Any], int], Any]  # arrays and an axis to one array: torch.cat or numpy.concatenate

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import drmamba
-from drmamba.config import InferenceConfig, ServiceConfig
-from drmamba.errors import MissingExtra
+from drmamba.config import InferenceConfig, Keep, ServiceConfig
+from drmamba.errors import CheckpointError, MissingExtra
 from drmamba.inference.quality import FLAGS
 from drmamba.service.counters import Counters
 from drmamba.service.engine import Engine, Order, Outcome
@@ -44,6 +44,12 @@ Format = Literal["png", "tiff", "pdf"]
 Threshold = Annotated[float, Query(gt=0, lt=1, description="Probability above which a pixel is ink.")]
 Suppress = Annotated[
     float, Query(ge=0, le=100, description="Strength of the background's suppression: 1 is the model's own.")
+]
+Kept = Annotated[
+    Keep,
+    Query(
+        description="Which marks stay: text keeps writing alone, all keeps rules, frames, stamps and drawings too."
+    ),
 ]
 Soft = Annotated[bool, Query(description="The probability of ink as an 8-bit PNG instead (JSON: as well).")]
 GONE = "there is no such result; results expire"
@@ -227,9 +233,16 @@ def build(service: Service) -> FastAPI:
         format: Format = "png",  # noqa: A002
         threshold: Threshold = DEFAULT.threshold,
         suppress: Suppress = DEFAULT.suppress,
+        keep: Kept = DEFAULT.keep,
         soft: Soft = False,
     ) -> Response:
-        config = replace(service.engine.binarizer.config, threshold=threshold, suppress=suppress)
+        binarizer = service.engine.binarizer
+        config = replace(binarizer.config, threshold=threshold, suppress=suppress, keep=keep)
+        try:
+            binarizer.lanes.runtime.convention(keep)
+        except CheckpointError as error:  # before the files are read
+            await discard(request, service.limits)
+            raise Problem(422, "keep", "this service's model knows text only; leave keep out") from error
         return await service.binarize(request, config, format, soft)
 
     @app.get(
