@@ -19,7 +19,7 @@ from drmamba.config import (
     WindowConfig,
 )
 from drmamba.errors import CheckpointError
-from drmamba.images import ArrayRows
+from drmamba.images import ArraySource
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.grain import BLACK, TONE
 from drmamba.inference.page_context import BAND, reduced
@@ -72,7 +72,7 @@ def test_places_are_what_the_tiling_cuts(shape, fit):
             cut.append(window)
             yield np.zeros(window.shape[:2], np.float32)
 
-    list(bands(ArrayRows(page), remember, config))
+    list(bands(ArraySource(page), remember, config))
     found = places(*shape, config)
     assert len(found) == len(cut)
     for (top, left, height, width), window in zip(found, cut, strict=True):
@@ -82,7 +82,7 @@ def test_places_are_what_the_tiling_cuts(shape, fit):
 @pytest.mark.parametrize("shape", [(64, 48), (4 * BAND + 3, 50), (8 * BAND, 7), (1, 1)])
 def test_a_page_read_in_bands_is_reduced_as_a_whole(shape):
     page = np.random.default_rng(0).integers(0, 256, (*shape, 3), np.uint8)
-    np.testing.assert_array_equal(reduced(ArrayRows(page), 4), np.asarray(Image.fromarray(page).reduce(4)))
+    np.testing.assert_array_equal(reduced(ArraySource(page), 4), np.asarray(Image.fromarray(page).reduce(4)))
 
 
 VIEWS = {
@@ -103,7 +103,7 @@ def test_windows_lie_on_the_page_where_their_places_say(view, shape):
     """Every window's pixels are found again on the reduced page, in the window's own orientation and tones."""
     runtime = Recorder()
     with Binarizer(runtime, config=PLAIN) as binarizer:
-        list(binarizer.bands(ArrayRows(coordinates(*shape)), PLAIN, view))
+        list(binarizer.bands(ArraySource(coordinates(*shape)), PLAIN, view))
     (page,) = runtime.pages
     assert len(runtime.calls) > 4
     for window, situation in runtime.calls:
@@ -147,7 +147,7 @@ def ready(model, config=PLAIN, **options) -> Binarizer:
 
 
 def probability(binarizer: Binarizer, page: np.ndarray, view: View, config=PLAIN) -> np.ndarray:
-    return np.concatenate([band.probability for band in binarizer.bands(ArrayRows(page), config, view)])
+    return np.concatenate([band.probability for band in binarizer.bands(ArraySource(page), config, view)])
 
 
 @pytest.fixture(scope="module")
