@@ -292,7 +292,10 @@ class TestTheNetworksSituation:
         """A run with other settings does not take the results of the one before for its own."""
         run(sources, "-o", tmp_path / "out")
         assert "3 skipped" in run(sources, "-o", tmp_path / "out").stderr
-        assert "3 done" in run(sources, "-o", tmp_path / "out", "--keep", "all").stderr
+        other = run(sources, "-o", tmp_path / "out", "--keep", "all")
+        assert "0 done, 0 skipped, 3 failed" in other.stderr
+        assert "settings; use --overwrite, or another folder" in other.stderr
+        assert "3 done" in run(sources, "-o", tmp_path / "out", "--keep", "all", "--overwrite").stderr
 
     @pytest.mark.usefixtures("dark")
     def test_a_model_that_knows_text_only_says_so_before_any_page(self, sources, tmp_path):

@@ -8,6 +8,7 @@ from drmamba.config import CONVENTIONS, WORLDS, DegradeConfig, SyntheticConfig, 
 from drmamba.data.page import Page
 from drmamba.data.papers import Papers
 from drmamba.data.synthetic import Synthesizer, fonts, layers, linework, pictures
+from drmamba.data.synthetic.galley import headline
 from drmamba.data.synthetic.plate import Plate
 from drmamba.data.synthetic.scene import PAGES
 
@@ -154,3 +155,14 @@ def test_a_plate_draws_only_what_its_window_sees() -> None:
     assert plate.canvas("line")[:, 30:].max() == 0
     plate.clear(seen)
     assert plate.canvas("line").max() == 0
+
+
+def test_a_headline_that_is_too_long_is_set_smaller(maker: Synthesizer) -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        plate = Plate.drawn(rng, (400, 300), whole=True)
+        headline(plate, rng, maker.shop.face(rng, "latin"), plate.page, 120)
+        ink = plate.canvas("text") > 0.3
+        assert ink.any()
+        assert not ink[:, :3].any()
+        assert not ink[:, -3:].any()

@@ -12,6 +12,7 @@ from drmamba.data.synthetic.plate import Box, Plate
 from drmamba.data.synthetic.texts import RIGHT_TO_LEFT
 from drmamba.data.synthetic.typecase import Face, set_type, some_words
 
+SMALLEST = 7  # pixels: headlines that are too long are set no smaller than this
 MOST = 10  # galleys for a page: more would cost time, and no network reads the text
 Alignment = Literal["left", "right", "centre", "justified"]
 
@@ -102,13 +103,18 @@ def column(
 def headline(
     plate: Plate, rng: np.random.Generator, face: Face, box: Box, size: int, *, centred: bool = True
 ) -> float:
-    """Words in large type on one line, as many as fit in a box, or part of one; the height it takes."""
+    """Words in large type on one line, as many as fit in a box; the height it takes.
+
+    Words that are longer than the box are set smaller.
+    """
     if not plate.sees(Box(box.left, box.top, box.right, box.top + 1.6 * size)):
         return 1.3 * size
     text = some_words(rng, face, 1 + int(rng.uniform(0.7, 1.0) * box.width / size / 2.9))
     if rng.random() < 0.5:
         text = text.upper()
     picture = set_type(face, size, text)
+    if picture.shape[1] > box.width:  # else it would run over the edges of the page
+        picture = set_type(face, max(SMALLEST, int(size * box.width / picture.shape[1])), text)
     picture = picture[:, : max(1, int(box.width))]
     left = (box.left + box.right - picture.shape[1]) / 2 if centred else box.left
     plate.paste("text", picture, left, box.top)
