@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from drmamba import checkpoint
 from drmamba.config import STRIDES, BlockConfig, DetailConfig, ModelConfig, preset
 from drmamba.images import read_rgb
-from drmamba.model import context
+from drmamba.model import page_tiles
 from drmamba.model.context import PageContext, PageFeatures, look_in_tiles, sampled
 from drmamba.model.fuse import fused
 from drmamba.model.network import DRMamba
@@ -206,8 +206,8 @@ class Means:
 class TestTiles:
     @pytest.mark.parametrize("shape", [(300, 210), (129, 400), (256, 257), (96, 96), (1, 300)])
     def test_tiles_make_the_whole_page(self, shape, monkeypatch):
-        monkeypatch.setattr(context, "TILE", 192)
-        monkeypatch.setattr(context, "OVERLAP", 64)
+        monkeypatch.setattr(page_tiles, "TILE", 192)
+        monkeypatch.setattr(page_tiles, "OVERLAP", 64)
         page = random(1, 3, *shape)
         for found, want in zip(look_in_tiles(Means(), page), Means().look(page), strict=True):
             torch.testing.assert_close(found, want)
@@ -223,7 +223,7 @@ class TestTiles:
         )  # 1000 pixels wide
         with torch.no_grad():
             want = network.look(page)
-            monkeypatch.setattr(context, "TILE", 896)  # a seam after 640 pixels
+            monkeypatch.setattr(page_tiles, "TILE", 896)  # a seam after 640 pixels
             found = look_in_tiles(network, page)
         for mine, whole in zip(found, want, strict=True):
             assert mine.shape == whole.shape
@@ -232,8 +232,8 @@ class TestTiles:
             assert wrong.max() < 0.2
 
     def test_without_context_there_is_nothing_to_see(self, monkeypatch):
-        monkeypatch.setattr(context, "TILE", 192)
-        monkeypatch.setattr(context, "OVERLAP", 64)
+        monkeypatch.setattr(page_tiles, "TILE", 192)
+        monkeypatch.setattr(page_tiles, "OVERLAP", 64)
         assert look_in_tiles(build(ALONE), random(1, 3, 200, 64)) is None
 
 

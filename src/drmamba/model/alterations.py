@@ -39,7 +39,7 @@ class _AlteredBlock(nn.Module):
         if self.alteration == "D=0":
             D = D * 0
         elif self.alteration == "B=0":
-            beta = beta * 0  # O = D, whatever level B rests at
+            B, beta = B * 0, beta * 0  # O = D, whatever level B rests at
         else:
             beta = beta.mean((2, 3), keepdim=True).expand_as(beta)
         found = Maps(D, B, beta)
