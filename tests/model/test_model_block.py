@@ -67,7 +67,9 @@ def page_like(height: int = 128, width: int = 160) -> torch.Tensor:
 
 
 @torch.no_grad()
-def routes_at_the_start(directions: int, *, balanced: bool, centred: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+def routes_at_the_start(
+    directions: int, *, balanced: bool, centred: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
     """D and beta * B, (d, pixels), of an untrained `lite` in its first update.
 
     That is in training mode and on a crop as large as the recipe's. An untrained network in eval mode has batch norms
