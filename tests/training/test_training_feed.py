@@ -4,21 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from torch.utils.data import Dataset
+from numbered_items import Numbers
 
 from drmamba.training.feed import Feed, collate, indices
-
-
-class Numbers(Dataset[dict[str, torch.Tensor]]):
-    """Item i is i; one of them is broken."""
-
-    def __init__(self, broken: int = -1) -> None:
-        self.broken = broken
-
-    def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
-        if index == self.broken:
-            raise RuntimeError("this page is broken")
-        return {"image": torch.tensor(float(index))}
 
 
 def heads(numbers: Iterator[list[int]], count: int) -> list[list[int]]:
