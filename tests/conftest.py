@@ -1,4 +1,4 @@
-"""Where the real pages are, if they are here; and `pytest --full`."""
+"""Where the real pages are, if they are here; which fonts tests draw with; and `pytest --full`."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,8 @@ import pytest
 
 FULL = "DRMAMBA_FULL"  # test files read it when they are imported, after the options
 BESIDE = Path(__file__).parents[2] / "shared"
+NO_FONTS = str(Path(__file__).parent)  # a folder without a folder `fonts`
+FONT_PLACES = {place: os.environ.get(place) for place in ("XDG_DATA_DIRS", "XDG_DATA_HOME")}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -15,7 +17,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell the test files before they are collected."""
+    """Tell the test files before they are collected, and let every machine draw the same made-up pages.
+
+    Child processes inherit the environment, so they too see only the fonts that come with matplotlib.
+    """
+    os.environ.update(dict.fromkeys(FONT_PLACES, NO_FONTS))
     if config.getoption("--full"):
         os.environ[FULL] = "1"
 
@@ -36,3 +42,13 @@ def oracle_root() -> Path:
     if not root.is_dir():
         pytest.skip("no oracle scores here: set DRMAMBA_ORACLE to their folder")
     return root
+
+
+@pytest.fixture
+def system_fonts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test use the fonts of this machine, which differ from one machine to the next."""
+    for place, folders in FONT_PLACES.items():
+        if folders is None:
+            monkeypatch.delenv(place)
+        else:
+            monkeypatch.setenv(place, folders)

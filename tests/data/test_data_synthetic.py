@@ -103,6 +103,7 @@ def test_a_leaf_has_blank_margins() -> None:
     assert all(ink.any() for ink in inks)
 
 
+@pytest.mark.usefixtures("system_fonts")
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_fonts_set_the_scripts_they_are_picked_for(script) -> None:
     file = fonts.Fonts().pick(np.random.default_rng(0), script)
