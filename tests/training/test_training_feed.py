@@ -21,6 +21,7 @@ def test_devices_together_see_one_large_batch(devices: int) -> None:
         assert [i for share in shares for i in share[number]] == whole[number]
 
 
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_feed_starts_anywhere(workers: int) -> None:
     feed = Feed(Numbers(), start=7, batch=3, workers=workers)
