@@ -335,7 +335,7 @@ def test_ablations_export_too(block, monkeypatch):
     assert exporting.compare(network, data) < 1e-5
 
 
-@pytest.mark.parametrize("parts", [{"context": 8}, {"conventions": ("contest", "all")}])
+@pytest.mark.parametrize("parts", [{"context": 8, "projected": True}, {"conventions": ("contest", "all")}])
 def test_context_and_conventions_export_apart_too(parts, monkeypatch):
     config = ModelConfig(encoder="convnext_atto", decoder=(8, 8, 8), block=BlockConfig(width=8), **parts)
     torch.manual_seed(3)

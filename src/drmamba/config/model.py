@@ -76,6 +76,9 @@ class ModelConfig(Config):
 
     encoder: str = "convnext_tiny"
     decoder: tuple[int, int, int] = (384, 144, 96)  # widths of U_4, U_3, U_2
+    projected: bool = (
+        False  # decoder stages project their inputs to their own width before the 3 x 3 convolution
+    )
     context: Literal[0, 4, 8] = (
         0  # how many times the page is reduced to be seen beside a window; 0: it is not
     )

@@ -20,20 +20,54 @@ def conv_norm_act(width_in: int, width: int, kernel: int = 3, dilation: int = 1)
     )
 
 
-class Decoder(nn.Module):
-    """U_4 = D_4(Up(F_4), F_3), U_3 = D_3(Up(U_4), F_2), U_2 = D_2(Up(U_3), F_1)."""
+def enlarged(u: Tensor) -> Tensor:
+    """Up: every position twice along both axes."""
+    return F.interpolate(u, scale_factor=2.0, mode="nearest")
 
-    def __init__(self, encoder_widths: Sequence[int], widths: Sequence[int]) -> None:
+
+class ConcatenatingStage(nn.Sequential):
+    """D_i as a 3 x 3 convolution of both inputs, concatenated."""
+
+    def __init__(self, deep: int, skip: int, width: int) -> None:
+        super().__init__(*conv_norm_act(deep + skip, width))
+
+    def forward(self, u: Tensor, skip: Tensor) -> Tensor:
+        return super().forward(torch.cat([enlarged(u), skip], 1))
+
+
+class ProjectingStage(nn.Module):
+    """D_i as a 3 x 3 convolution of the sum of both inputs, each projected to the stage's width.
+
+    The deep features are projected before they are enlarged, which gives the same and costs a quarter.
+    """
+
+    def __init__(self, deep: int, skip: int, width: int) -> None:
+        super().__init__()
+        self.deep = nn.Conv2d(deep, width, 1, bias=False)
+        self.skip = nn.Conv2d(skip, width, 1, bias=False)
+        self.mix = conv_norm_act(width, width)
+
+    def forward(self, u: Tensor, skip: Tensor) -> Tensor:
+        mixed: Tensor = self.mix(enlarged(self.deep(u)) + self.skip(skip))
+        return mixed
+
+
+class Decoder(nn.Module):
+    """U_4 = D_4(Up(F_4), F_3), U_3 = D_3(Up(U_4), F_2), U_2 = D_2(Up(U_3), F_1), Eqs. (2)-(4)."""
+
+    def __init__(
+        self, encoder_widths: Sequence[int], widths: Sequence[int], *, projected: bool = False
+    ) -> None:
         super().__init__()
         skips = list(encoder_widths[-2::-1])  # F_3, F_2, F_1
         inputs = [encoder_widths[-1], *widths[:-1]]
+        stage = ProjectingStage if projected else ConcatenatingStage
         self.fuse = nn.ModuleList(
-            conv_norm_act(deep + skip, width) for deep, skip, width in zip(inputs, skips, widths, strict=True)
+            stage(deep, skip, width) for deep, skip, width in zip(inputs, skips, widths, strict=True)
         )
 
     def forward(self, features: list[Tensor]) -> Tensor:
         u = features[-1]
         for fuse, skip in zip(self.fuse, features[-2::-1], strict=True):
-            up = F.interpolate(u, scale_factor=2.0, mode="nearest")
-            u = fuse(torch.cat([up, skip], 1))  # Eqs. (2), (3), (4)
+            u = fuse(u, skip)
         return u

@@ -60,7 +60,7 @@ class DRMamba(nn.Module):
         if config.conventions:  # one vector a convention, added where the decoder begins
             self.convention = nn.Embedding(len(config.conventions), facts.widths[-1])
             nn.init.zeros_(self.convention.weight)
-        self.decoder = Decoder(facts.widths, config.decoder)
+        self.decoder = Decoder(facts.widths, config.decoder, projected=config.projected)
         self.block = DualRouteBlock(config.decoder[-1], config.block, backend)
         self.auxiliary = nn.Conv2d(config.decoder[-1], 1, 1)
         self.reconstruction = Reconstruction(config.decoder[-1], config.detail)
