@@ -4,7 +4,7 @@
 
 For every stride: the pixels the network sees for each pixel of the page, the share of pixels decided differently
 from the densest stride, the same on the lines where windows meet, and the mean scores where ground truth is there.
-The everyday stride is the largest at which nothing changes that matters; docs/binarize.md quotes a run.
+The everyday stride is the largest at which nothing changes that matters; docs/performance.md quotes a run.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ def test_short_years_are_marked() -> None:
             assert f"{year}: {len(fold['pages'])} of the contest's {CONTEST_PAGES[year]} pages" in text
 
 
-def test_the_readme_says_the_same() -> None:
-    text = (FOLDS.parents[1] / "README.md").read_text()
+def test_the_guide_says_the_same_of_every_year() -> None:
+    text = (FOLDS.parent / "results.md").read_text()
     for year, fold in RESULTS["years"].items():
         best = max(fold["classical"], key=lambda name: float(fold["classical"][name]["fm"]))
         values = (fold["mean"]["fm"], fold["everyday"]["fm"], fold["classical"][best]["fm"])
@@ -53,6 +53,19 @@ def test_the_readme_says_the_same() -> None:
         mark = f" {CHOSEN}" if year in RESULTS["chosen_on"] else ""
         row = f"| {year}{mark} | {len(fold['pages'])} | {ours} | {everyday} | {theirs} ({best}) |"
         assert row in text
+
+
+def test_the_readme_states_the_averages() -> None:
+    text = (FOLDS.parents[1] / "README.md").read_text()
+    folds = RESULTS["years"].values()
+    rows = [RESULTS["average"], RESULTS["everyday_average"]]
+    for name in ("otsu", "sauvola", "gatos", "su"):
+        means = [fold["classical"][name] for fold in folds]
+        rows.append(
+            {measure: sum(float(mean[measure]) for mean in means) / len(means) for measure in CONTEST}
+        )
+    for row in rows:
+        assert " | ".join(number(float(row[measure])) for measure in CONTEST) in text
 
 
 def test_the_model_that_ships_carries_these_scores() -> None:
