@@ -25,10 +25,10 @@ from drmamba.experiments.baselines import binarize, grey
 from drmamba.images import read_ink, read_rgb
 from drmamba.metrics import count
 from drmamba.metrics.counts import f_measure
-from drmamba.training.exam import binarized
-from drmamba.training.folder import RunFolder
-from drmamba.training.material import exam
 from drmamba.training.run import train
+from drmamba.training.run_data import evaluation_pages
+from drmamba.training.run_directory import RunDirectory
+from drmamba.training.scoring import binarized
 
 METHODS = ("otsu", "sauvola", "gatos", "su")
 # Collections whose ink is not what the contests call ink.
@@ -46,7 +46,7 @@ def collections(extra: Path) -> dict[str, list[Pair]]:
 
 def trained(args: argparse.Namespace, held_out: str, names: list[str]) -> Path:
     """The model that has seen every collection but one."""
-    folder = RunFolder(args.output / held_out)
+    folder = RunDirectory(args.output / held_out)
     if folder.finished:
         return Path(folder.model)
     resume = folder.settings.is_file()
@@ -81,7 +81,7 @@ def scores(model: Path, name: str, pairs: list[Pair]) -> dict[str, Any]:
         config: InferenceConfig = replace_values(PROTOCOLS[protocol], settings)
         result[label] = {
             page.name: f_measure(count(found, truth))
-            for page, found, truth in binarized(network, exam(pairs), config, "cpu")
+            for page, found, truth in binarized(network, evaluation_pages(pairs), config, "cpu")
         }
     return result
 

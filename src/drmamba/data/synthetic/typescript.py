@@ -1,20 +1,20 @@
-"""Typewritten pages and carbon copies: every letter strikes a little higher, lower, paler or darker."""
+"""Typewritten pages and carbon copies, on which every letter is slightly displaced and differs in strength."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from drmamba.data.degrade.wide import clouds, noise
-from drmamba.data.fields import blur, smoothstep
+from drmamba.data.filters import blur, smoothstep
 from drmamba.data.synthetic.layers import Layer, ink_tone
 from drmamba.data.synthetic.plate import Box, Plate
-from drmamba.data.synthetic.shop import Shop, log_uniform
 from drmamba.data.synthetic.typecase import kept_sort, lay, some_words
+from drmamba.data.synthetic.typography import Typography, log_uniform
+from drmamba.data.wide_noise import clouds, noise
 
 
-def typescript(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
-    """Lines of one pitch on a fixed grid, some words struck out or underlined, through a worn ribbon."""
-    face = shop.face(rng, style="typewriter")
+def typescript(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+    """Letters on a fixed grid, some crossed out or underlined, typed through a worn ribbon."""
+    face = typography.face(rng, style="typewriter")
     size = int(log_uniform(rng, 14, 44))
     cell = max(1.0, kept_sort(face, size, "n").advance)
     pitch = size * rng.choice((1.1, 1.6, 2.1))
