@@ -47,7 +47,7 @@ def test_every_extreme_has_a_value(counts: Counts, fm: float, noise: float) -> N
         (np.array([[0, 255, 0, 0], [0, 0, 0, 0]], np.uint8), "uint8, not a boolean"),
         (np.zeros((2, 4)), "threshold a grey page"),
         (np.zeros((2, 4, 3), bool), r"shape \(2, 4, 3\)"),
-        (np.zeros((0, 4), bool), "both over 0"),
+        (np.zeros((0, 4), bool), "both above 0"),
         ([[True]], "list, not a boolean"),
     ],
 )

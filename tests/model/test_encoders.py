@@ -117,7 +117,7 @@ class TestWeights:
 
     def test_what_does_not_fit_is_named(self, tmp_path):
         save_file({"stem.0.weight": torch.ones(2)}, tmp_path / "b.safetensors")
-        with pytest.raises(CheckpointError, match=r"lacks \d+ tensors of the encoder, first stem"):
+        with pytest.raises(CheckpointError, match=r"lacks \d+ tensors of the encoder, the first is stem"):
             load_encoder_weights(network("convnext_atto"), str(tmp_path / "b.safetensors"))
         (tmp_path / "c.pth").write_bytes(b"\x80\x04not safetensors")
         with pytest.raises(CheckpointError, match="pickles are never loaded"):
@@ -167,7 +167,7 @@ class TestTimm:
         assert net.mean.flatten().tolist() == pytest.approx([0.1, 0.2, 0.3])
 
         Body.feature_info = SimpleNamespace(reduction=lambda: [16], channels=lambda: [8])
-        with pytest.raises(ConfigError, match="4, 8, 16 and 32 are needed"):
+        with pytest.raises(ConfigError, match="4, 8, 16, 32 are needed"):
             build_encoder("timm/vit")
 
 
