@@ -45,7 +45,7 @@ def collections(extra: Path) -> dict[str, list[Pair]]:
 
 
 def trained(args: argparse.Namespace, held_out: str, names: list[str]) -> Path:
-    """The model that has seen every collection but one."""
+    """The model that was trained on every collection but one."""
     folder = RunDirectory(args.output / held_out)
     if folder.finished:
         return Path(folder.model)
@@ -71,7 +71,7 @@ def _config(args: argparse.Namespace, held_out: str, names: list[str]) -> RunCon
 
 
 def scores(model: Path, name: str, pairs: list[Pair]) -> dict[str, Any]:
-    """FM of every page of a collection by each protocol."""
+    """The FM of every page of a collection by each protocol."""
     network, _ = checkpoint.load(model)
     convention = CONVENTION.get(name, "contest")
     keep = next(choice for choice, behind in KEPT.items() if behind == convention)
@@ -87,7 +87,7 @@ def scores(model: Path, name: str, pairs: list[Pair]) -> dict[str, Any]:
 
 
 def classical(pairs: list[Pair]) -> dict[str, dict[str, float]]:
-    """FM of every page by each classical method."""
+    """The FM of every page by each classical method."""
     result: dict[str, dict[str, float]] = {method: {} for method in METHODS}
     for pair in pairs:
         page, truth = grey(read_rgb(pair.image)), read_ink(pair.truth)
@@ -97,7 +97,7 @@ def classical(pairs: list[Pair]) -> dict[str, dict[str, float]]:
 
 
 def table(found: dict[str, dict[str, dict[str, float]]]) -> str:
-    """Collections by methods: the mean FM and, in brackets, the worst page."""
+    """A table of collections by methods: the mean FM and, in brackets, that of the worst page."""
     columns = [*PROTOCOL_NAMES, *METHODS]
     lines = ["| collection | pages | " + " | ".join(columns) + " |", "|---" * (2 + len(columns)) + "|"]
     for name, methods in found.items():

@@ -1,11 +1,11 @@
-"""Where the time of one training update goes, part by part, beside a matrix product measured in the same run.
+"""The time of one training update, part by part, beside that of a matrix product measured in the same run.
 
     python benchmarks/step.py                                  # lite, eight 256 x 256 crops
     python benchmarks/step.py --data ROOT --textures DIR       # with real crops: what making them costs
     python benchmarks/step.py --precision float32 --layout plain --optimizer loop
 
-First the parts with both threads inside each operation, then whole updates as `drmamba train` does them on a CPU:
-threads that share the batch and make their own crops (--threads), or one thread that makes crops ahead.
+It measures first the parts, with all threads inside each operation, then whole updates as `drmamba train` does them on
+a CPU: threads that share the batch and make their own crops (--threads), or one thread that makes crops ahead.
 
     python benchmarks/step.py --data ROOT --textures DIR --compare REVISION     # crops a second, side by side
 
@@ -13,7 +13,7 @@ The last alternates with another revision of this repository, which it unpacks i
 that revision's own copy of this file: whole updates of `drmamba train` with as many threads as there are cores, of the
 network and recipe that each revision has under the same name, without and, where a revision has it, with page context.
 
-Times are the median of the repeats; the smallest beside it tells how much other work disturbed them.
+Times are the median of the repeats; the smallest beside it shows how much other programs disturbed them.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def work(arguments: argparse.Namespace) -> None:
 def whole_updates(
     learner: Learner, crops: CropDataset, arguments: argparse.Namespace, count: int
 ) -> list[float]:
-    """Seconds of updates with everything in them, as a run does them."""
+    """The seconds of whole updates, as a run makes them."""
 
     def precise() -> AbstractContextManager[object]:
         return torch.autocast("cpu", torch.bfloat16) if arguments.precision == "bfloat16" else nullcontext()

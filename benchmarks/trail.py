@@ -1,4 +1,4 @@
-"""Compare runs by the years they kept out: the tables of "How the recipe was chosen" in docs/results.md.
+"""Compares runs by the years that they kept out: the tables of "How the recipe was chosen" in docs/results.md.
 
     drmamba train --data ROOT --hold-out none --validate-on 2012,2016,2018 ... -o RUN
     python benchmarks/trail.py --data ROOT RUN [RUN ...]

@@ -1,4 +1,4 @@
-"""What each route of a trained model is worth: FM, and the pixels that change, when a part of the block is replaced.
+"""The contribution of each route of a trained model: FM, and the pixels that change, with a part of the block replaced.
 
     python benchmarks/usage.py --data ROOT --years 2012,2016,2018 MODEL [MODEL ...]
 

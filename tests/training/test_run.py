@@ -181,7 +181,9 @@ def test_extra_pages_say_by_which_convention_their_ink_was_marked(quick: RunConf
         found = _extra_pairs(given)
         assert len(found) == 6
         assert {pair.convention for pair in found} == {convention}
-    with pytest.raises(DataError, match=r"=everything does not name an ink convention; there are contest, all"):
+    with pytest.raises(
+        DataError, match=r"=everything does not name an ink convention; there are contest, all"
+    ):
         _extra_pairs(f"{years}=everything")
     own = replace_values(quick, {"source": {"extra": [f"{years}=all"]}})
     assert {pair.convention for pair in RunData.of(own).split.train} == {"contest", "all"}
