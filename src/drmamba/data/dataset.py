@@ -132,5 +132,5 @@ class CropDataset(Dataset[dict[str, Tensor]]):
 
 
 def _planes(image: Picture) -> Tensor:
-    """(H, W, 3) as (3, H, W)."""
+    """The image transposed from (H, W, 3) to (3, H, W), as a tensor."""
     return torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1)))

@@ -37,8 +37,8 @@ def white(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
 
 def _piece(tile: Field, rng: np.random.Generator, shape: tuple[int, int]) -> Field:
     """A random window of a tile, mirrored and negated at random."""
-    lots = rng.integers(0, (TILE - shape[0] + 1, TILE - shape[1] + 1, 8))
-    top, left, turn = int(lots[0]), int(lots[1]), int(lots[2])
+    draws = rng.integers(0, (TILE - shape[0] + 1, TILE - shape[1] + 1, 8))
+    top, left, turn = int(draws[0]), int(draws[1]), int(draws[2])
     piece = tile[top : top + shape[0], left : left + shape[1]]
     piece = piece[:: -1 if turn & 1 else 1, :: -1 if turn & 2 else 1]
     return -piece if turn & 4 else piece.copy()

@@ -82,8 +82,8 @@ class PagePool:
         coverage = self.page(rng).ink
         side = max(shape)
         piece = window(coverage, *_corner(rng, coverage.shape, (side, side)), (side, side))
-        lot = rng.random()
-        piece = piece.T if lot < 0.1 else piece[:, ::-1] if lot < 0.2 else piece
+        draw = rng.random()
+        piece = piece.T if draw < 0.1 else piece[:, ::-1] if draw < 0.2 else piece
         return piece[: shape[0], : shape[1]] > 0
 
     def sheet(self, rng: np.random.Generator, shape: tuple[int, int]) -> Picture:

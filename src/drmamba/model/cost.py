@@ -17,7 +17,7 @@ def parameters(config: ModelConfig) -> int:
 
 
 def gflops(config: ModelConfig, size: int = 512) -> float:
-    """10^9 operations for one size x size window, a multiply-add counted as two.
+    """The cost of one size x size window in 10^9 operations, where a multiply-add counts as two.
 
     torch counts convolutions and matrix products from shapes alone; the scan is counted by its own formula.
     """

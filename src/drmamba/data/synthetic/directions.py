@@ -25,8 +25,8 @@ def rotated(picture: Field, degrees: float) -> Field:
 
 def directions(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
     """A page of print or writing, with other text across or beside it that runs in another direction."""
-    lot = rng.random()
-    if lot < 0.3:
+    draw = rng.random()
+    if draw < 0.3:
         return _crossed(rng, plate)
     page, script = plate.page, typography.script(rng)
     face, size = typography.face(rng, script), int(log_uniform(rng, 10, 36))
@@ -37,7 +37,7 @@ def directions(typography: Typography, rng: np.random.Generator, plate: Plate) -
     text = page._replace(right=edge - size) if left_text else page._replace(left=edge + size)
     column(plate, Galley(rng, face, size, plate, page.width), rng, text, pitch=size * rng.uniform(1.1, 1.5))
     margin = Box(edge, seen.top, seen.right, seen.bottom) if left_text else seen._replace(right=edge)
-    if lot < 0.65:
+    if draw < 0.65:
         note = _printed_note(typography, rng, margin)
     else:
         height, width = max(8, int(margin.height)), max(8, int(margin.width))
@@ -53,7 +53,7 @@ def directions(typography: Typography, rng: np.random.Generator, plate: Plate) -
         margin.left - plate.corner[1],
         margin.top - plate.corner[0],
     )
-    layers.append(Layer(canvas, ink if lot < 0.65 else ink_tone(rng)))
+    layers.append(Layer(canvas, ink if draw < 0.65 else ink_tone(rng)))
     return layers
 
 

@@ -19,8 +19,8 @@ def drawing(typography: Typography, rng: np.random.Generator, plate: Plate) -> l
     """Outlined and hatched figures, or a diagram with letters; sometimes with a caption or text beside it."""
     width = log_uniform(rng, 1.0, 5.0)
     picture = beside_text(typography, rng, plate)
-    lot = rng.random()
-    if lot < 0.3:
+    draw = rng.random()
+    if draw < 0.3:
         _diagram(typography, rng, plate, picture, width)
     else:
         for _ in range(int(rng.integers(2, 7))):
@@ -28,7 +28,7 @@ def drawing(typography: Typography, rng: np.random.Generator, plate: Plate) -> l
             left = picture.left + rng.uniform(0, 1) * (picture.width - across)
             top = picture.top + rng.uniform(0, 1) * (picture.height - down)
             _figure(rng, plate, Box(left, top, left + across, top + down), width)
-        if lot > 0.7:
+        if draw > 0.7:
             for _ in range(int(rng.integers(1, 4))):
                 foot = rng.uniform(picture.left, picture.right), rng.uniform(picture.top, picture.bottom)
                 _branch(rng, plate, foot, -math.pi / 2, 0.3 * picture.height, width * 2)

@@ -67,22 +67,22 @@ def _coast(rng: np.random.Generator, plate: Plate, path: Points, width: float) -
     """A coast line, with further lines along it or short strokes on the side of the sea."""
     plate.curve("drawing", path, swelling(rng, len(path), 1.4 * width))
     across = _sideways(path)
-    lot, gap = rng.random(), rng.uniform(4, 9)
-    if lot < 0.4:
+    draw, gap = rng.random(), rng.uniform(4, 9)
+    if draw < 0.4:
         for k in range(1, int(rng.integers(2, 7))):
             plate.curve("drawing", path + across * gap * k * (1 + 0.1 * k), max(0.8, 0.6 * width))
-    elif lot < 0.7:
+    elif draw < 0.7:
         length = rng.uniform(0.8, 1.6, (len(path[::2]), 1)) * gap
         _strokes(plate, "drawing", path[::2], path[::2] + across[::2] * length, (0.8 * width, 0.8 * width))
 
 
 def _road(rng: np.random.Generator, plate: Plate, path: Points, width: float) -> None:
     """A road as two lines, a border as dashes and dots, or a railway as a line with ticks."""
-    across, lot = _sideways(path), rng.random()
-    if lot < 0.4:
+    across, draw = _sideways(path), rng.random()
+    if draw < 0.4:
         for side in (-1, 1):
             plate.curve("line", path + across * side * 1.6 * width, 0.7 * width)
-    elif lot < 0.7:
+    elif draw < 0.7:
         period = int(rng.integers(4, 9))
         drawn = np.arange(len(path)) % period < period // 2
         plate.curve("line", path, np.where(drawn, width, 0))
@@ -135,8 +135,8 @@ def _names(typography: Typography, rng: np.random.Generator, plate: Plate) -> No
         word = some_words(rng, face, 1 if rng.random() < 0.8 else 2)
         if rng.random() < 0.15 and script == "latin":
             word = "  ".join(word.upper())
-        lot = rng.random()
-        angle = 0.0 if lot < 0.5 else float(rng.choice((90, 270))) if lot < 0.6 else rng.uniform(-80, 80)
+        draw = rng.random()
+        angle = 0.0 if draw < 0.5 else float(rng.choice((90, 270))) if draw < 0.6 else rng.uniform(-80, 80)
         window = plate.window
         x, y = rng.uniform(window.left - 40, window.right), rng.uniform(window.top - 20, window.bottom)
         name = rotated(set_type(face, size, word), angle)

@@ -91,10 +91,10 @@ def _article(
 
 def _divider(rng: np.random.Generator, plate: Plate, box: Box, width: float) -> None:
     """A rule across the page, a thick and a thin one together, or a short one in the middle."""
-    lot = rng.random()
-    middle, reach = (box.left + box.right) / 2, box.width * (0.5 if lot < 0.7 else rng.uniform(0.05, 0.2))
+    draw = rng.random()
+    middle, reach = (box.left + box.right) / 2, box.width * (0.5 if draw < 0.7 else rng.uniform(0.05, 0.2))
     plate.line("line", (middle - reach, box.top), (middle + reach, box.top), width)
-    if lot < 0.3:
+    if draw < 0.3:
         thick = rng.uniform(2, 6)
         y = box.top + width / 2 + thick
         plate.line("line", (middle - reach, y), (middle + reach, y), thick)

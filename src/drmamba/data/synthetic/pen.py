@@ -121,10 +121,10 @@ def _word(writer: Hand, rng: np.random.Generator) -> tuple[list[Points], float]:
         if position == 0 and rng.random() < 0.25:  # a capital
             letter = letter * (1.4, 1.9)
         top, letter_width = letter[:, 1].max(), letter[-1, 0]
-        lot = rng.random()
-        if lot < 0.12 and top < 1.5:  # a dot or an accent
+        draw = rng.random()
+        if draw < 0.12 and top < 1.5:  # a dot or an accent
             strokes.append(np.array([(x + 0.4, 1.5), (x + 0.43, 1.55), (x + 0.46, 1.6)]))
-        elif lot < 0.5 and 1.5 < top < 2:  # a cross-stroke
+        elif draw < 0.5 and 1.5 < top < 2:  # a cross-stroke
             strokes.append(np.array([(x, 1.25), (x + 0.35, 1.3), (x + 0.8, 1.32)]))
         run.append(letter + np.array((x, 0)))
         x += letter_width * writer.spacing

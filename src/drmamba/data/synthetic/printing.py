@@ -45,9 +45,9 @@ def typeset(
     ragged = rng.random() < 0.3
     word = int(rng.integers(len(vocabulary)))
     while top < shape[0] - (step if whole else 0):
-        lot = rng.random()
-        if lot > 0.06:  # some lines are left out
-            start = left + (rng.uniform(0, 0.4) * shape[1] if lot > 0.9 else 0)
+        draw = rng.random()
+        if draw > 0.06:  # some lines are left out
+            start = left + (rng.uniform(0, 0.4) * shape[1] if draw > 0.9 else 0)
             room = shape[1] - start - (rng.uniform(0, 0.3) * shape[1] if ragged else 0)
             row = _words(vocabulary, word, math.ceil(max(1.0, room / size * 2.4)), capitals)
             line = set_type(face, size, "".join(row).rstrip())

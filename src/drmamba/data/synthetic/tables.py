@@ -109,10 +109,10 @@ def dots(plate: Plate, span: tuple[float, float], y: float, size: float) -> None
 def figure(rng: np.random.Generator) -> str:
     """A random number as in accounts."""
     whole = str(int(log_uniform(rng, 1, 99_999)))
-    lot = rng.random()
-    if lot < 0.4:
+    draw = rng.random()
+    if draw < 0.4:
         return whole
-    return f"{whole}.{rng.integers(100):02d}" if lot < 0.8 else f"{whole} {rng.integers(1, 12)}"
+    return f"{whole}.{rng.integers(100):02d}" if draw < 0.8 else f"{whole} {rng.integers(1, 12)}"
 
 
 def _edges(rng: np.random.Generator, start: float, end: float, least: float, most: float) -> list[float]:

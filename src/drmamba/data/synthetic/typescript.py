@@ -31,16 +31,16 @@ def typescript(typography: Typography, rng: np.random.Generator, plate: Plate) -
             first = max(0, int((seen.left - left) / cell) - 1)
             last = int((seen.right - left) / cell) + 1
             ends = len(text) if rng.random() < 0.8 else int(rng.integers(1, len(text) + 1))
-            lots = rng.normal(0, 1, (3, len(text)))
+            draws = rng.normal(0, 1, (3, len(text)))
             for k in range(first, min(last, ends)):
                 if text[k] == " ":
                     continue
                 letter = kept_sort(face, size, text[k])
-                x = left + k * cell + letter.offset + jitter * lots[0, k] - plate.corner[1]
-                y = top + jitter * lots[1, k] - plate.corner[0]
+                x = left + k * cell + letter.offset + jitter * draws[0, k] - plate.corner[1]
+                y = top + jitter * draws[1, k] - plate.corner[0]
                 struck = letter.picture * np.float32(1 / 255)
                 lay(shape, struck, x, y)
-                lay(force, struck * np.float32(np.clip(1 - uneven * abs(lots[2, k]), 0.3, 1)), x, y)
+                lay(force, struck * np.float32(np.clip(1 - uneven * abs(draws[2, k]), 0.3, 1)), x, y)
             if rng.random() < 0.08 and ends > 6:  # crossed out, or underlined
                 start = int(rng.integers(0, ends - 5))
                 mark = kept_sort(face, size, "x" if rng.random() < 0.5 else "_")
