@@ -36,19 +36,19 @@ def drawn(size: int, weight: int) -> Grey:
 
 
 def sharp(page: Grey) -> Grey:
-    """Black and white alone."""
+    """The page in pure black and white."""
     return np.where(page < 128, 0, 255).astype(np.uint8)
 
 
 def compressed(page: Grey) -> Grey:
-    """As a JPEG file of quality 75."""
+    """The page after JPEG compression at quality 75."""
     file = io.BytesIO()
     Image.fromarray(page).save(file, "JPEG", quality=75)
     return np.asarray(Image.open(file))
 
 
 def noisy(page: Grey) -> Grey:
-    """Dark grey on light grey, with noise of two grey levels."""
+    """The page in dark grey on light grey, with noise of two grey levels."""
     noise = np.random.default_rng(0).normal(0, 2, page.shape)
     return np.clip(20 + page * (220 / 255) + noise, 0, 255).astype(np.uint8)
 

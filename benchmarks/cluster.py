@@ -25,7 +25,7 @@ from typing import Any
 
 
 def local(pages: Path, out: Path, model: str, workers: int) -> dict[str, Any]:
-    """The local engine."""
+    """Binarize the pages with the local engine."""
     started = time.perf_counter()
     from drmamba.config import EngineConfig
     from drmamba.inference.batch import Batch
@@ -41,7 +41,7 @@ def local(pages: Path, out: Path, model: str, workers: int) -> dict[str, Any]:
 
 
 def cpu_seconds() -> float:
-    """Of this process and of those it started and that have ended."""
+    """The processor seconds of this process and of its finished children."""
     times = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(t.ru_utime + t.ru_stime for t in times)
 
@@ -98,7 +98,7 @@ def on_ray(pages: Path, out: Path, model: str, count: int, *, first: float | Non
 
 
 def figures(records: list[Any], start_up: float, seconds: float, cpu: float) -> dict[str, Any]:
-    """What counts."""
+    """The figures of one round; a failed page ends the program."""
     failed = [record.error for record in records if record.status != "done"]
     if failed:
         sys.exit("\n".join(map(str, failed)))
@@ -111,12 +111,12 @@ def figures(records: list[Any], start_up: float, seconds: float, cpu: float) -> 
 
 
 def best(rounds: list[dict[str, Any]]) -> float:
-    """Megapixels a second of the best round."""
+    """The megapixels per second of the best round."""
     return float(max(one["megapixels"] / one["seconds"] for one in rounds))
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Names and bytes."""
+    """The names and bytes of the files in a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 

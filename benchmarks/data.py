@@ -1,4 +1,4 @@
-"""Milliseconds a ready training crop costs, and its share of the training step that uses it.
+"""The milliseconds that a training crop costs, and its share of the training step that uses it.
 
 python benchmarks/data.py [--data ROOT] [--textures DIR] --json
 
@@ -26,7 +26,7 @@ BATCH = 8
 
 
 def crop_seconds(dataset: CropDataset, count: int) -> float:
-    """Mean processor time of `count` crops, the best of three rounds over different ones."""
+    """The mean processor time of a crop over `count` crops, in the best of three rounds."""
     for index in range(count):  # compile, load fonts, fill caches
         dataset[index]
     rounds = []
@@ -39,7 +39,7 @@ def crop_seconds(dataset: CropDataset, count: int) -> float:
 
 
 def step_seconds(dataset: CropDataset, loss: LossConfig) -> float:
-    """Best of five: forward, loss and backward of one batch."""
+    """The time of forward pass, loss and backward pass of one batch, the best of five."""
     network = DRMamba(preset("lite")).train()
     batch = default_collate([dataset[index] for index in range(BATCH)])
     times = []

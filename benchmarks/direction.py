@@ -1,4 +1,4 @@
-"""Pages that lie on their side: how often that is recognised, and what seeing them level gives.
+"""Pages that lie on their side: how often they are recognised, and the FM that rotating them gains.
 
     python benchmarks/direction.py --data ROOT --model FILE                 # which way lines run, judged
     python benchmarks/direction.py --data ROOT --model FILE --years 2018 --score   # and FM of pages turned by a quarter

@@ -1,4 +1,4 @@
-"""One 512 x 512 window through each preset, beside what a matrix product reaches in the same run.
+"""The speed of each preset on one 512 x 512 window, beside that of a matrix product in the same run.
 
 python benchmarks/forward.py --json
 """

@@ -1,4 +1,4 @@
-"""The qualitative figure: input, truth, and what two series of runs made of it, on the worst and best pages.
+"""The qualitative figure: input, ground truth, and the results of two series of runs, on the worst and best pages.
 
     python benchmarks/gallery.py --data ROOT --years 2018 --runs "two routes=LOO" --runs "one=SINGLE" -o FIGURE.png
 
@@ -37,7 +37,7 @@ def coloured(found: NDArray[np.bool_], truth: NDArray[np.bool_]) -> NDArray[np.u
 
 
 def busiest(weight: NDArray[np.bool_], side: int) -> tuple[slice, slice]:
-    """The square of that side (or what the page has of it) with the most marked pixels."""
+    """The square of that side, or the part of it that fits on the page, with the most marked pixels."""
     height, width = (min(side, length) for length in weight.shape)
     sums = ndimage.uniform_filter(weight.astype(np.float32), (height, width), mode="constant")
     rows = slice(height // 2, weight.shape[0] - (height - 1) // 2)

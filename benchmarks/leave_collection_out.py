@@ -25,10 +25,10 @@ from drmamba.experiments.baselines import binarize, grey
 from drmamba.images import read_ink, read_rgb
 from drmamba.metrics import count
 from drmamba.metrics.counts import f_measure
-from drmamba.training.exam import binarized
-from drmamba.training.folder import RunFolder
-from drmamba.training.material import exam
 from drmamba.training.run import train
+from drmamba.training.run_data import evaluation_pages
+from drmamba.training.run_directory import RunDirectory
+from drmamba.training.scoring import binarized
 
 METHODS = ("otsu", "sauvola", "gatos", "su")
 # Collections whose ink is not what the contests call ink.
@@ -45,8 +45,8 @@ def collections(extra: Path) -> dict[str, list[Pair]]:
 
 
 def trained(args: argparse.Namespace, held_out: str, names: list[str]) -> Path:
-    """The model that has seen every collection but one."""
-    folder = RunFolder(args.output / held_out)
+    """The model that was trained on every collection but one."""
+    folder = RunDirectory(args.output / held_out)
     if folder.finished:
         return Path(folder.model)
     resume = folder.settings.is_file()
@@ -71,7 +71,7 @@ def _config(args: argparse.Namespace, held_out: str, names: list[str]) -> RunCon
 
 
 def scores(model: Path, name: str, pairs: list[Pair]) -> dict[str, Any]:
-    """FM of every page of a collection by each protocol."""
+    """The FM of every page of a collection by each protocol."""
     network, _ = checkpoint.load(model)
     convention = CONVENTION.get(name, "contest")
     keep = next(choice for choice, behind in KEPT.items() if behind == convention)
@@ -81,13 +81,13 @@ def scores(model: Path, name: str, pairs: list[Pair]) -> dict[str, Any]:
         config: InferenceConfig = replace_values(PROTOCOLS[protocol], settings)
         result[label] = {
             page.name: f_measure(count(found, truth))
-            for page, found, truth in binarized(network, exam(pairs), config, "cpu")
+            for page, found, truth in binarized(network, evaluation_pages(pairs), config, "cpu")
         }
     return result
 
 
 def classical(pairs: list[Pair]) -> dict[str, dict[str, float]]:
-    """FM of every page by each classical method."""
+    """The FM of every page by each classical method."""
     result: dict[str, dict[str, float]] = {method: {} for method in METHODS}
     for pair in pairs:
         page, truth = grey(read_rgb(pair.image)), read_ink(pair.truth)
@@ -97,7 +97,7 @@ def classical(pairs: list[Pair]) -> dict[str, dict[str, float]]:
 
 
 def table(found: dict[str, dict[str, dict[str, float]]]) -> str:
-    """Collections by methods: the mean FM and, in brackets, the worst page."""
+    """A table of collections by methods: the mean FM and, in brackets, that of the worst page."""
     columns = [*PROTOCOL_NAMES, *METHODS]
     lines = ["| collection | pages | " + " | ".join(columns) + " |", "|---" * (2 + len(columns)) + "|"]
     for name, methods in found.items():

@@ -49,7 +49,7 @@ def tree(pid: int) -> list[int]:
 
 
 def resident(pid: int) -> tuple[int, int]:
-    """(RSS summed, PSS summed) in bytes: PSS counts what processes share once."""
+    """The sums of RSS and of PSS in bytes; PSS counts memory that processes share once."""
     rss = pss = 0
     for one in tree(pid):
         for line in Path(f"/proc/{one}/smaps_rollup").read_text().splitlines():
@@ -62,7 +62,7 @@ def resident(pid: int) -> tuple[int, int]:
 
 
 def measure(command: list[str]) -> dict[str, float]:
-    """Run a command and watch it."""
+    """Run a command and record its peak memory."""
     started = time.perf_counter()
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     peak = [0, 0]

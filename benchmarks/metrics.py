@@ -1,4 +1,4 @@
-"""Seconds that scoring takes: one page of 2000 x 3000 pixels, and every page of a data root.
+"""The seconds that scoring takes: one page of 2000 x 3000 pixels, and every page of a data root.
 
 python benchmarks/metrics.py [--data ROOT] --json
 
@@ -42,7 +42,7 @@ def drawn_page(height: int, width: int) -> Ink:
 
 
 def best(function: Callable[[], object], rounds: int) -> float:
-    """Seconds of the fastest of some calls."""
+    """The seconds of the fastest of several calls."""
     seconds = []
     for _ in range(rounds):
         start = time.perf_counter()

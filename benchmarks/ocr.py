@@ -1,4 +1,4 @@
-"""Does it help reading? Character errors of tesseract on degraded pages of known text.
+"""The character errors of tesseract on degraded pages of known text, before and after binarization.
 
     python benchmarks/ocr.py                       # 12 pages; needs tesseract with English on the PATH
     python benchmarks/ocr.py --keep FOLDER         # leave the pages there to look at
@@ -74,13 +74,13 @@ def render(text: list[str], size: int = 44) -> Grey:
 
 
 def smooth_noise(rng: np.random.Generator, shape: tuple[int, int], scale: int) -> NDArray[np.float32]:
-    """Values around 0, about 1 in size, that change over `scale` pixels."""
+    """A random field with mean 0 and a magnitude of about 1 that varies over `scale` pixels."""
     small = rng.normal(0, 1, (shape[0] // scale + 3, shape[1] // scale + 3)).astype(np.float32)
     return np.asarray(Image.fromarray(small).resize(shape[::-1], Image.Resampling.BICUBIC))
 
 
 def degrade(page: Grey, verso: Grey, rng: np.random.Generator, strength: float) -> Grey:
-    """An old page: strength 0 is mild, 1 is bad."""
+    """Degrade a page; strength 0 is mild, 1 is severe."""
     shape = page.shape
     ink = 1 - page.astype(np.float32) / 255
     fading = 1 - (0.25 + 0.4 * strength) * np.clip(0.5 + 0.6 * smooth_noise(rng, shape, 150), 0, 1)

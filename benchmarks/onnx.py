@@ -22,7 +22,11 @@ from typing import Any
 
 import numpy as np
 
-WAYS = {"one thread": (1, 1), "two threads": (2, 1), "two lanes": (1, 2)}  # threads a window, windows at once
+WAYS = {
+    "one thread": (1, 1),
+    "two threads": (2, 1),
+    "two lanes": (1, 2),
+}  # threads per window, and windows at once
 Run = Callable[[], Any]
 
 
@@ -106,7 +110,7 @@ def has_context(path: Path) -> bool:
 
 
 def seconds(run: Run, lanes: int) -> float:
-    """A window, with so many under way at once."""
+    """The seconds per window, with that many windows at once."""
     if lanes == 1:
         start = time.perf_counter()
         run()

@@ -1,4 +1,4 @@
-"""How much overlap do windows need? Results at several strides against the densest, and against the truth.
+"""The overlap that windows need: results at several strides against the densest, and against the ground truth.
 
     python benchmarks/overlap.py --data ROOT --years 2016,2018
 
@@ -23,11 +23,11 @@ from drmamba.inference.binarizer import Binarizer, UntrainedWarning
 from drmamba.inference.tiling import Axis
 from drmamba.metrics import score
 
-SEAM = 8  # pixels either side of a window's edge that count as its seam
+SEAM = 8  # pixels on either side of a window's edge that count as its seam
 
 
 def seams(length: int, windows: WindowConfig) -> np.ndarray:
-    """Which rows or columns lie where a window ends inside the page."""
+    """A mask of the rows or columns near a window's edge inside the page."""
     axis = Axis.cover(length, windows.window, windows.stride, fit=windows.fit)
     near = np.zeros(length, bool)
     for start in axis.starts:

@@ -1,4 +1,4 @@
-"""What an OCR program makes of a page, and how far that is from the text: shared by the benchmarks that read."""
+"""The text that tesseract reads on a page, and its character errors, for the benchmarks that use OCR."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def tesseract_found() -> bool:
 
 
 def read(page: NDArray[np.uint8], folder: Path) -> str:
-    """What tesseract sees: English, one block of text, at 300 dpi."""
+    """The text that tesseract reads, as one block of English at 300 dpi."""
     path = folder / "page.png"
     Image.fromarray(page).save(path, dpi=(300, 300))
     command = ["tesseract", str(path), "stdout", "--psm", "6", "-l", "eng"]
@@ -25,7 +25,7 @@ def read(page: NDArray[np.uint8], folder: Path) -> str:
 
 
 def edit_distance(a: str, b: str) -> int:
-    """Insertions, deletions and replacements that turn a into b, a row of the table at a time."""
+    """The Levenshtein distance of two strings, computed one row of the table at a time."""
     letters = np.array([ord(c) for c in b])
     row = np.arange(len(b) + 1)
     steps = np.arange(len(b) + 1)
@@ -36,6 +36,6 @@ def edit_distance(a: str, b: str) -> int:
 
 
 def error_rate(found: str, text: str) -> float:
-    """Character errors for each character of the text; spaces and line ends are taken as one."""
+    """The character error rate; any run of white space counts as one space."""
     found, text = " ".join(found.split()), " ".join(text.split())
     return edit_distance(found, text) / len(text)

@@ -29,11 +29,11 @@ from drmamba.inference.survey import survey
 from drmamba.metrics import score
 
 CLASSES = (0.0, 2.0, 2.5, 3.0, 3.5, 4.0, 9.0, 10.0, 11.0, 13.0, 16.0)
-CUT = (700, 1400)  # rows and columns of a page that is enlarged
+CUT = (700, 1400)  # rows and columns that are taken of a page before it is enlarged
 
 
 def at_size(pixels: NDArray[np.uint8], size: Fraction) -> NDArray[np.uint8]:
-    """As if scanned at another resolution."""
+    """The page as if it were scanned at another resolution."""
     if size <= 1:
         return np.asarray(Image.fromarray(pixels).reduce(size.denominator))
     image = Image.fromarray(pixels[: CUT[0], : CUT[1]])

@@ -29,7 +29,7 @@ SIDE, WIDTH, DIRECTIONS = 128, 96, 4
 
 
 def seconds(work: Callable[[], object], repeats: int) -> float:
-    """The best of a few runs after one to warm up; the time of one run alone if there is no more than that."""
+    """The best time of a few runs after a warm-up, or that of a single run if it takes too long."""
     if repeats > 1:
         work()
     best = float("inf")

@@ -42,7 +42,7 @@ def make_pages(folder: Path, count: int, size: tuple[int, int] = (3508, 2480)) -
 
 
 def cpu_seconds() -> float:
-    """Of this process and of those it started and that have ended."""
+    """The processor seconds of this process and of its finished children."""
     times = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(t.ru_utime + t.ru_stime for t in times)
 

@@ -1,19 +1,19 @@
-"""Where the time of one training update goes, part by part, beside a matrix product measured in the same run.
+"""The time of one training update, part by part, beside that of a matrix product measured in the same run.
 
     python benchmarks/step.py                                  # lite, eight 256 x 256 crops
     python benchmarks/step.py --data ROOT --textures DIR       # with real crops: what making them costs
     python benchmarks/step.py --precision float32 --layout plain --optimizer loop
 
-First the parts with both threads inside each operation, then whole updates as `drmamba train` does them on a CPU:
-threads that share the batch and make their own crops (--lanes), beside a feed that makes crops meanwhile.
+It measures first the parts, with all threads inside each operation, then whole updates as `drmamba train` does them on
+a CPU: threads that share the batch and make their own crops (--threads), or one thread that makes crops ahead.
 
     python benchmarks/step.py --data ROOT --textures DIR --compare REVISION     # crops a second, side by side
 
-The last takes turns with the code of another revision of this repository, which it unpacks into a temporary folder:
-whole updates of `drmamba train` with as many threads as there are cores, of the network and recipe that each revision
-has under the same name, without page context and, where a revision has it, with it.
+The last alternates with another revision of this repository, which it unpacks into a temporary folder and measures with
+that revision's own copy of this file: whole updates of `drmamba train` with as many threads as there are cores, of the
+network and recipe that each revision has under the same name, without and, where a revision has it, with page context.
 
-Times are the median of the repeats; the smallest beside it tells how much other work disturbed them.
+Times are the median of the repeats; the smallest beside it shows how much other programs disturbed them.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ from drmamba.data.dataset import CropDataset
 from drmamba.data.dibco import find_pairs
 from drmamba.inference.torch_runtime import has_bfloat16
 from drmamba.losses.compound import compound
-from drmamba.training.feed import Feed, collate
-from drmamba.training.lanes import Lanes, lanes_for
+from drmamba.training.batch_loader import BatchLoader, collate
+from drmamba.training.data_parallel import DataParallelTrainer, thread_count
+from drmamba.training.initialization import initial_network
 from drmamba.training.learner import Batch, Learner
-from drmamba.training.start import initial_network
 
 PARTS = ("encoder", "decoder", "block", "reconstruction")
 Times = dict[str, list[float]]
 TURN = 12  # updates in one turn of a comparison
-WARM_UP = 4  # more of them in the first turn, which compiles
+WARM_UP = 4  # additional updates in the first turn, which compiles
 
 
 def main() -> None:
@@ -84,9 +84,9 @@ def main() -> None:
         update(learner, crops, config, arguments, times, repeat)
     product = min(timed(lambda: torch.mm(*torch.rand(2, 1024, 1024))) for _ in range(5))
     report(times, product)
-    for count in arguments.lanes:
+    for count in arguments.threads:
         values = whole_updates(learner, crops, arguments, count)
-        shown = f"{count} lanes" if count > 1 else "a feed beside"
+        shown = f"{count} threads" if count > 1 else "made ahead"
         print(f"{'update with crops, ' + shown:<30} {statistics.median(values):9.3f} {min(values):9.3f}")
 
 
@@ -95,13 +95,15 @@ def compare(arguments: argparse.Namespace) -> None:
     here = Path(__file__).resolve().parent.parent
     with tempfile.TemporaryDirectory() as folder:
         archive = subprocess.run(
-            ["git", "-C", str(here), "archive", arguments.compare, "src"], check=True, capture_output=True
+            ["git", "-C", str(here), "archive", arguments.compare, "src", "benchmarks"],
+            check=True,
+            capture_output=True,
         )
         with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as packed:
             packed.extractall(folder, filter="data")
         trees = {arguments.compare: Path(folder), "this code": here}
         workers = {
-            f"{name}, {kind}": Worker(tree / "src", kind, arguments)
+            f"{name}, {kind}": Worker(tree, kind, arguments)
             for name, tree in trees.items()
             for kind in ("plain", "context")
         }
@@ -119,15 +121,22 @@ def compare(arguments: argparse.Namespace) -> None:
 
 
 class Worker:
-    """A process that trains with one revision's code, a few updates whenever it is asked to."""
+    """A process that trains with one revision's code, a few updates per request."""
 
-    def __init__(self, source: Path, kind: str, arguments: argparse.Namespace) -> None:
-        command = [sys.executable, __file__, "--worker", kind, "--preset", arguments.preset]
+    def __init__(self, tree: Path, kind: str, arguments: argparse.Namespace) -> None:
+        command = [
+            sys.executable,
+            str(tree / "benchmarks" / "step.py"),
+            "--worker",
+            kind,
+            "--preset",
+            arguments.preset,
+        ]
         command += ["--crops", str(arguments.crops), "--size", str(arguments.size)]
         for option in ("data", "textures"):
             if getattr(arguments, option):
                 command += [f"--{option}", getattr(arguments, option)]
-        environment = {**os.environ, "PYTHONPATH": str(source)}
+        environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
@@ -145,7 +154,7 @@ class Worker:
         return float(answer) if answer else None
 
     def close(self) -> None:
-        """Let it end."""
+        """End the process."""
         self.process.kill()
         self.process.wait()
 
@@ -173,55 +182,55 @@ def work(arguments: argparse.Namespace) -> None:
     narrow = has_bfloat16(torch.device("cpu"))
 
     def losses(network: torch.nn.Module, batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        def forward(image: torch.Tensor, **situation: torch.Tensor) -> object:
+        def forward(image: torch.Tensor, **conditions: torch.Tensor) -> object:
             with torch.autocast("cpu", torch.bfloat16, enabled=narrow):
-                return network(image, **situation)
+                return network(image, **conditions)
 
         return learner.losses(forward, batch)
 
-    threads = lanes_for(arguments.crops, torch.get_num_threads())
-    lanes = Lanes(learner.network, losses, threads) if threads > 1 else None
-    if lanes:
-        learner.learn_from = lanes.learn_from
-    feed = Feed(crops, 0, arguments.crops, lazy=lanes is not None)
+    threads = thread_count(arguments.crops, torch.get_num_threads())
+    trainer = DataParallelTrainer(learner.network, losses, threads) if threads > 1 else None
+    if trainer:
+        learner.accumulate_gradients = trainer.accumulate_gradients
+    loader = BatchLoader(crops, 0, arguments.crops, lazy=trainer is not None)
     step = 0
     for _ in sys.stdin:
         updates = TURN if step else TURN + WARM_UP
         for number in range(updates):
             if number == updates - TURN:
                 started = time.perf_counter()
-            learner.update(step, feed.take(1), 0.5)
+            learner.update(step, loader.take(1), 0.5)
             step += 1
         print(TURN * arguments.crops / (time.perf_counter() - started), flush=True)
-    feed.close()
+    loader.close()
 
 
 def whole_updates(
     learner: Learner, crops: CropDataset, arguments: argparse.Namespace, count: int
 ) -> list[float]:
-    """Seconds of updates with everything in them, as a run does them."""
+    """The seconds of whole updates, as a run makes them."""
 
     def precise() -> AbstractContextManager[object]:
         return torch.autocast("cpu", torch.bfloat16) if arguments.precision == "bfloat16" else nullcontext()
 
-    def forward(network: torch.nn.Module, image: torch.Tensor, **situation: torch.Tensor) -> object:
+    def forward(network: torch.nn.Module, image: torch.Tensor, **conditions: torch.Tensor) -> object:
         with precise():
-            return network(image, **situation)
+            return network(image, **conditions)
 
     def losses(network: torch.nn.Module, batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         return learner.losses(partial(forward, network), batch)
 
-    lanes = Lanes(learner.network, losses, count) if count > 1 else None
-    learner.learn_from = lanes.learn_from if lanes else learner._learn_from
+    trainer = DataParallelTrainer(learner.network, losses, count) if count > 1 else None
+    learner.accumulate_gradients = trainer.accumulate_gradients if trainer else learner._accumulate_gradients
     learner.forward = partial(forward, learner.network)
-    feed = Feed(crops, 1000, arguments.crops, lazy=lanes is not None)
+    loader = BatchLoader(crops, 1000, arguments.crops, lazy=trainer is not None)
     values = [
-        timed(lambda step=step: learner.update(step, feed.take(1), 0.5))
+        timed(lambda step=step: learner.update(step, loader.take(1), 0.5))
         for step in range(arguments.repeats + 2)
     ]
-    feed.close()
-    if lanes:
-        lanes.close()
+    loader.close()
+    if trainer:
+        trainer.close()
     return values[2:]
 
 
@@ -265,7 +274,7 @@ def update(
     learner.optimizer.step()
     learner.optimizer.zero_grad(set_to_none=True)
     lap("clipping and AdamW")
-    learner.average.update(repeat + 1)
+    learner.ema.update(repeat + 1)
     lap("averaged weights")
     times["update without crops"].append(time.perf_counter() - whole)
 
@@ -314,7 +323,12 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--optimizer", choices=["fused", "loop"], default="fused")
     parser.add_argument("--denormals", choices=["flush", "keep"], default="flush")
     parser.add_argument(
-        "--lanes", type=int, nargs="*", default=[1, 2], help="threads that share a batch; 1: none"
+        "--threads",
+        "--lanes",
+        type=int,
+        nargs="*",
+        default=[1, 2],
+        help="threads that share a batch; 1 is none",
     )
     parser.add_argument(
         "--compare", metavar="REVISION", help="measure crops a second beside another revision"

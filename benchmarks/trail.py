@@ -1,4 +1,4 @@
-"""Compare runs by the years they kept out: the tables of "Choosing the recipe" in docs/experiments.md.
+"""Compares runs by the years that they kept out: the tables of "Choosing the recipe" in docs/experiments.md.
 
     drmamba train --data ROOT --hold-out none --validate-on 2012,2016,2018 ... -o RUN
     python benchmarks/trail.py --data ROOT RUN [RUN ...]
@@ -17,9 +17,9 @@ from typing import Any
 from drmamba import checkpoint
 from drmamba.data.dibco import find_pairs
 from drmamba.files import write_atomic
-from drmamba.training.exam import WATCH, final_scores
-from drmamba.training.folder import RunFolder
-from drmamba.training.material import exam
+from drmamba.training.run_data import evaluation_pages
+from drmamba.training.run_directory import RunDirectory
+from drmamba.training.scoring import VALIDATION_CONFIG, final_scores
 
 MEASURES = {
     "fm": "FM",
@@ -32,7 +32,7 @@ MEASURES = {
 Means = dict[str, dict[str, float]]  # by year, by measure
 
 
-def measured(folder: RunFolder, data: Path) -> Means:
+def measured(folder: RunDirectory, data: Path) -> Means:
     """The means of each year that the run kept out."""
     network, _ = checkpoint.load(folder.model)
     network.eval()
@@ -40,7 +40,9 @@ def measured(folder: RunFolder, data: Path) -> Means:
     pages: list[dict[str, Any]] = []
     for year in folder.config().data.validate_on:
         scores = final_scores(
-            network, exam([pair for pair in find_pairs(data) if pair.year == year]), config=WATCH
+            network,
+            evaluation_pages([pair for pair in find_pairs(data) if pair.year == year]),
+            config=VALIDATION_CONFIG,
         )
         means[year] = {name: scores["mean"][name] for name in MEASURES}
         pages += scores["pages"]
@@ -56,7 +58,7 @@ def flat(values: dict[str, Any], before: str = "") -> dict[str, Any]:
     return parts
 
 
-def row(folder: RunFolder, first: dict[str, Any], data: Path) -> str:
+def row(folder: RunDirectory, first: dict[str, Any], data: Path) -> str:
     """A line of the table."""
     means = measured(folder, data)
     settings = flat(folder.config().to_dict())
@@ -80,7 +82,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="ROOT")
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN")
     args = parser.parse_args()
-    folders = [RunFolder(run) for run in args.runs]
+    folders = [RunDirectory(run) for run in args.runs]
     first = flat(folders[0].config().to_dict())
     print(f"| run | set otherwise | minutes | {' | '.join(MEASURES.values())} | FM by year |")
     print("|---" * (4 + len(MEASURES)) + "|")

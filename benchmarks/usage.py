@@ -1,4 +1,4 @@
-"""What each route of a trained model is worth: FM, and the pixels that change, when a part of the block is replaced.
+"""The contribution of each route of a trained model: FM, and the pixels that change, with a part of the block replaced.
 
     python benchmarks/usage.py --data ROOT --years 2012,2016,2018 MODEL [MODEL ...]
 
@@ -21,16 +21,16 @@ from drmamba.data.dibco import find_pairs
 from drmamba.metrics import count
 from drmamba.metrics.counts import f_measure
 from drmamba.model.alterations import ALTERATIONS, altered
-from drmamba.training.exam import WATCH, binarized
-from drmamba.training.material import exam
+from drmamba.training.run_data import evaluation_pages
+from drmamba.training.scoring import VALIDATION_CONFIG, binarized
 
 
 def usage(model: Path, data: Path, years: list[str], *, context: bool) -> dict[str, dict[str, float]]:
     """By replaced part ("whole": nothing): FM, its difference to the whole, and the share of pixels that change."""
     network, _ = checkpoint.load(model)
     network.eval()
-    pages = exam([pair for pair in find_pairs(data) if pair.year in years])
-    config = replace_values(WATCH, {"context": context})
+    pages = evaluation_pages([pair for pair in find_pairs(data) if pair.year in years])
+    config = replace_values(VALIDATION_CONFIG, {"context": context})
     whole = [found for _, found, _ in binarized(network, pages, config, "cpu")]
     result: dict[str, dict[str, float]] = {}
     networks = {"whole": network, **{part: altered(network, part) for part in ALTERATIONS}}

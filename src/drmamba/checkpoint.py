@@ -1,4 +1,4 @@
-"""A model in one safetensors file: weights, config and provenance. Nothing here, or anywhere, loads a pickle."""
+"""A model in one safetensors file: weights, config and provenance. No pickle is ever loaded."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from drmamba.config import Config, ModelConfig
 from drmamba.errors import CheckpointError, ConfigError
 from drmamba.files import write_atomic
 
-if TYPE_CHECKING:  # torch is imported where a network is: the rest also serves models that run without it
+if TYPE_CHECKING:  # torch is imported only where a network is built, because models also run without it
     import torch
 
     from drmamba.model.network import DRMamba
 
-FORMAT = "drmamba-1"
-# Blocks of models written before there were these settings.
+FORMAT = "drmamba-1"  # value of `format` in the header of a model file
+# Settings of the block in models that were written before these settings existed.
 BEFORE_BALANCE = {"balanced": False, "residual": True}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance(Config):
-    """Where a model comes from; what `drmamba info` prints and reports repeat."""
+    """The origin of a model, which `drmamba info` prints and reports repeat."""
 
     preset: str = "custom"
-    version: str = ""  # of the package that wrote the file
+    version: str = ""  # version of the package that wrote the file
     date: str = ""
     trained: bool = False
-    data: tuple[str, ...] = ()  # what it was trained on: years, extra sets
+    data: tuple[str, ...] = ()  # names of the training sets: years and extra sets
     held_out: str = ""
     metrics: dict[str, Any] = field(default_factory=dict)
     notes: str = ""
 
 
 def save(path: Path | str, network: DRMamba, provenance: Provenance, *, half: bool = False) -> None:
-    """Write the network atomically; `half` stores float16, which loads as float32."""
+    """Write the network atomically; `half` stores float16, which is loaded as float32."""
     from safetensors.torch import save as serialize
 
     tensors = {
@@ -50,13 +50,13 @@ def save(path: Path | str, network: DRMamba, provenance: Provenance, *, half: bo
 
 
 def header(config: ModelConfig, provenance: Provenance) -> dict[str, str]:
-    """What a model file says about itself, whatever its format."""
+    """The metadata of a model file, which are the same in safetensors and ONNX files."""
     stated = {**provenance.to_dict(), "version": provenance.version or drmamba.__version__}
     return {"format": FORMAT, "config": json.dumps(config.to_dict()), "provenance": json.dumps(stated)}
 
 
 def load(path: Path | str) -> tuple[DRMamba, Provenance]:
-    """Read a network and its provenance; every name and shape is checked, and what differs is said."""
+    """Read a network and its provenance; every name and shape is checked, and differences are reported."""
     from drmamba.model.network import DRMamba
 
     path = Path(path)
@@ -67,12 +67,12 @@ def load(path: Path | str) -> tuple[DRMamba, Provenance]:
 
 
 def read_header(path: Path) -> tuple[ModelConfig, Provenance]:
-    """Config and provenance without the weights."""
+    """Read config and provenance without the weights."""
     return parse_header(_opened(path)[1], path)
 
 
 def parse_header(metadata: Mapping[str, str], path: Path) -> tuple[ModelConfig, Provenance]:
-    """Config and provenance from what a model file says about itself."""
+    """Config and provenance from the metadata of a model file."""
     if metadata.get("format") != FORMAT:
         raise CheckpointError(
             f"{path} is not a drmamba model (its format is {metadata.get('format', 'not stated')!r}, "
@@ -88,7 +88,7 @@ def parse_header(metadata: Mapping[str, str], path: Path) -> tuple[ModelConfig, 
 
 
 def completed_config(config: dict[str, Any]) -> dict[str, Any]:
-    """A model's settings with those that older versions did not write, at the values that they stood for."""
+    """A model's settings, completed by the values that older versions implied but did not write."""
     return {**config, "block": {**BEFORE_BALANCE, **config.get("block", {})}}
 
 
@@ -98,7 +98,7 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
 
 
 def fit(network: torch.nn.Module, tensors: dict[str, torch.Tensor], path: Path | str) -> None:
-    """Put the tensors into the network, or say exactly which do not fit."""
+    """Load the tensors into the network, or raise an error that names those that do not fit."""
     own = network.state_dict()
     wrong = [f"missing {name}" for name in own.keys() - tensors.keys()]
     wrong += [f"unknown {name}" for name in tensors.keys() - own.keys()]
@@ -114,7 +114,7 @@ def fit(network: torch.nn.Module, tensors: dict[str, torch.Tensor], path: Path |
 
 
 def embedded(name: str) -> Path | None:
-    """The weights that ship inside the package, or None while there are none of that name."""
+    """The weights of that name that ship inside the package, or None if there are none."""
     path = Path(str(files("drmamba") / "weights" / f"{name}.safetensors"))
     return path if path.is_file() else None
 

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
 from drmamba.config import LossConfig
-from drmamba.data.targets import boundary_band, signed_distance, skeleton, targets
+from drmamba.data.targets import skeleton, targets
 
 pages = arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 12)), elements=st.booleans())
 
@@ -28,13 +28,14 @@ def literal_distance(ink: np.ndarray, saturation: float) -> np.ndarray:
 @given(pages, st.sampled_from([1.0, 2.5, 4.0, 100.0]))
 @settings(deadline=None, max_examples=60)
 def test_distance_is_exact(ink: np.ndarray, saturation: float) -> None:
-    np.testing.assert_allclose(signed_distance(ink, saturation), literal_distance(ink, saturation), atol=1e-6)
+    got = targets(ink, LossConfig(saturation=saturation))["distance"]
+    np.testing.assert_allclose(got, literal_distance(ink, saturation), atol=1e-6)
 
 
 def test_distance_is_zero_on_the_boundary_between_pixels() -> None:
     ink = np.zeros((1, 8), bool)
     ink[0, 3:6] = True
-    got = signed_distance(ink, 4.0)[0] * 4
+    got = targets(ink, LossConfig(saturation=4.0))["distance"][0] * 4
     np.testing.assert_allclose(got, [-2.5, -1.5, -0.5, 0.5, 1.5, 0.5, -0.5, -1.5])
     # linear interpolation crosses zero midway between columns 2 and 3, and 5 and 6: on the boundary
     assert (got > 0).tolist() == ink[0].tolist()
@@ -70,7 +71,8 @@ def test_skeleton_of_a_bar_is_its_middle() -> None:
 def test_band_is_the_dilated_boundary() -> None:
     ink = np.zeros((9, 12), bool)
     ink[:, 6:] = True
-    assert boundary_band(ink, 2.0)[4].tolist() == [False] * 4 + [True] * 4 + [False] * 4
+    band = targets(ink, LossConfig(band=2.0))["band"]
+    assert band[4].tolist() == [0] * 4 + [1] * 4 + [0] * 4
 
 
 def test_targets_are_float32_of_the_crops_size() -> None:
@@ -80,5 +82,3 @@ def test_targets_are_float32_of_the_crops_size() -> None:
     for field in made.values():
         assert field.shape == (20, 33)
         assert field.dtype == np.float32
-    np.testing.assert_allclose(made["distance"], signed_distance(ink.T, LossConfig().saturation))
-    assert (made["band"] == boundary_band(ink.T, LossConfig().band)).all()

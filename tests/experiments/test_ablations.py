@@ -124,10 +124,10 @@ def test_an_interrupted_table_ends_early(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_runs_with_other_settings_are_not_mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from drmamba.errors import TrainingError
-    from drmamba.training.folder import RunFolder
+    from drmamba.training.run_directory import RunDirectory
 
     config = recipe("lite")
-    RunFolder(tmp_path).begin(config)
+    RunDirectory(tmp_path).begin(config)
     other = replace_values(config, {"train": {"batch": 3}})
     with pytest.raises(TrainingError, match="other settings"):
         Engine().run(Job("x", other, tmp_path))

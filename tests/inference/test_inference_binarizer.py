@@ -178,7 +178,7 @@ def test_a_hub_id_is_fetched(tmp_path, monkeypatch):
         asked.append(what)
         return tmp_path / "m.safetensors"
 
-    monkeypatch.setattr("drmamba.model.hub.fetch", fetch)
+    monkeypatch.setattr("drmamba.model.hub_files.fetch", fetch)
     _, provenance, digest = load_model("somebody/drmamba-lite")
     assert provenance.trained
     assert len(digest) == 64

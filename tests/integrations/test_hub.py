@@ -22,7 +22,7 @@ from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.models import find_model
 from drmamba.integrations.card import card
 from drmamba.integrations.hub import push
-from drmamba.model.hub import fetch, parse_id
+from drmamba.model.hub_files import fetch, parse_id
 from drmamba.model.network import DRMamba
 from drmamba.model.pretrained import HUB, load_encoder_weights
 

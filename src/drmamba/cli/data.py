@@ -100,13 +100,13 @@ def preview(
     from dataclasses import replace
 
     from drmamba.data.dibco import find_pairs
-    from drmamba.data.papers import Papers
+    from drmamba.data.paper_textures import PaperTextures
     from drmamba.data.pool import PagePool
     from drmamba.data.preview import crop_source, degradation_sheet, page_sheet
     from drmamba.data.synthetic import Synthesizer
 
     config = replace(recipe(preset).data, crop=crop)
-    papers = Papers(textures)
+    papers = PaperTextures(textures)
     stock: PagePool | Synthesizer
     if data and not synthetic:
         stock = PagePool(find_pairs(data), config, papers)
@@ -150,15 +150,15 @@ def synthesize(
     import numpy as np
     from tqdm import tqdm
 
-    from drmamba.data.papers import Papers
+    from drmamba.data.paper_textures import PaperTextures
     from drmamba.data.preview import pixels
     from drmamba.data.synthetic import Synthesizer
     from drmamba.images import write_ink
 
     config = replace(SYNTHETIC, fonts=str(fonts) if fonts else None)
-    maker = Synthesizer(config, Papers(textures))
+    maker = Synthesizer(config, PaperTextures(textures))
     for number in tqdm(range(count), unit="page", disable=None):
-        page = maker.leaf(np.random.default_rng((seed, number)), (height, width), world)  # type: ignore[arg-type]
+        page = maker.page(np.random.default_rng((seed, number)), (height, width), world, whole=True)  # type: ignore[arg-type]
         name = f"{world or 'page'}-{seed}-{number:04d}"
         _save(pixels(page.image), output / "img" / f"{name}.{'jpg' if quality else 'png'}", quality)
         (output / "gt").mkdir(parents=True, exist_ok=True)

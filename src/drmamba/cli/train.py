@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drmamba.cli import INTERRUPTED
-from drmamba.config import PRESETS, RunConfig, recipe, replace_values, set_value
+from drmamba.config import PRESETS, SYNTHETIC, RunConfig, recipe, replace_values, set_value
 from drmamba.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
-    from drmamba.training.run import Result
+    from drmamba.training.run import RunResult
 
 Command = Callable[..., Any]
 
@@ -120,20 +120,20 @@ def configured(
 
 def held_out(data: str, hold_out: str | None) -> str | None:
     """The year's name, or None; it must be said, so that no year is seen by oversight."""
-    if hold_out is None and data != "synthetic":
+    if hold_out is None and data != SYNTHETIC:
         raise ConfigError("say which year training must not see: --hold-out YEAR, or --hold-out none")
     return None if hold_out in (None, "none") else hold_out
 
 
 def resumed(ctx: click.Context, root: str, max_minutes: float | None) -> RunConfig:
     """The settings of the run in `root`; only its length may be changed."""
-    from drmamba.training.folder import RunFolder
+    from drmamba.training.run_directory import RunDirectory
 
     allowed = {"root", "resume", "max_minutes", "devices", "accelerator"}
     for name in ctx.params:
         if name not in allowed and ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
             raise TrainingError(f"a resumed run keeps its settings: leave out {_option(ctx, name)}")
-    config = RunFolder(Path(root)).config()
+    config = RunDirectory(Path(root)).config()
     return config if max_minutes is None else replace_values(config, {"train": {"max_minutes": max_minutes}})
 
 
@@ -142,16 +142,16 @@ def _option(ctx: click.Context, name: str) -> str:
     return next(option.opts[0] for option in ctx.command.params if option.name == name)
 
 
-def finish(result: Result) -> None:
+def finish(result: RunResult) -> None:
     """Say how a run ended; an interrupted one tells how to go on, and exits as shells expect."""
     if not result.first:
         return
     if not result.finished:
         words = f"stopped after update {result.position.step}, nothing is lost; go on with: "
-        click.echo(words + result.folder.resume_command, err=True)
+        click.echo(words + result.directory.resume_command, err=True)
         sys.exit(INTERRUPTED)
     scores = result.scores or {}
-    click.echo(f"the model is {result.folder.model}", err=True)
+    click.echo(f"the model is {result.directory.model}", err=True)
     for name, value in scores.get("mean", {}).items():
         click.echo(f"{name:<16} {float(value):.4f}")
     if not scores.get("mean") and scores.get("validation_fm") is not None:

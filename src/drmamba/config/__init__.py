@@ -2,7 +2,15 @@
 
 from drmamba.config.base import Config, replace_values, set_value
 from drmamba.config.benchmark import CLASSICAL, BenchmarkConfig, ClassicalConfig
-from drmamba.config.data import WORLDS, DataConfig, DegradeConfig, RegionConfig, SyntheticConfig, World
+from drmamba.config.data import (
+    SYNTHETIC,
+    WORLDS,
+    DataConfig,
+    DegradeConfig,
+    RegionConfig,
+    SyntheticConfig,
+    World,
+)
 from drmamba.config.engine import EngineConfig, ScaleConfig
 from drmamba.config.hub import PushConfig
 from drmamba.config.inference import KEPT, PROTOCOLS, InferenceConfig, Keep, Precision, WindowConfig
@@ -18,7 +26,6 @@ from drmamba.config.model import (
     DetailConfig,
     Directions,
     ModelConfig,
-    PresetName,
     preset,
 )
 from drmamba.config.reading import ReadingConfig
@@ -49,13 +56,13 @@ __all__ = [
     "PRESETS",
     "PROTOCOLS",
     "Precision",
-    "PresetName",
     "PushConfig",
     "RECIPES",
     "ReadingConfig",
     "RegionConfig",
     "RunConfig",
     "STRIDES",
+    "SYNTHETIC",
     "ScaleConfig",
     "ServiceConfig",
     "SourceConfig",

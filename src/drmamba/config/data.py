@@ -7,6 +7,8 @@ from typing import Literal, get_args
 
 from drmamba.config.base import Config
 
+SYNTHETIC = "synthetic"  # name of the set of synthetic pages, given instead of a folder of years
+
 
 @dataclass(frozen=True, kw_only=True)
 class DegradeConfig(Config):

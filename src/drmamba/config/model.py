@@ -15,7 +15,6 @@ Convention = Literal["contest", "all"]
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 Backend = Literal["auto", "reference", "chunked", "numba", "triton"]
 Directions = Literal[1, 4, 8]
-PresetName = Literal["tiny", "lite"]
 ENCODERS = (
     "convnext_atto",
     "convnext_femto",

@@ -1,1 +1,1 @@
-"""Pages to train on: real pairs by year, degradations, synthetic pages and the crops made of them."""
+"""Training data: real pairs by contest year, degradations, synthetic pages, and the crops made from them."""

@@ -1,4 +1,4 @@
-"""Is a data set what it should be? Every pair is opened, and whatever is wrong is named."""
+"""Checks of a data set: every pair is opened, and each problem is reported with its file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from drmamba.images import read_ink, read_rgb
 
 @dataclass(frozen=True)
 class Findings:
-    """Pairs per year, and what is wrong, each a sentence that names the file."""
+    """The number of pairs per year, and the problems, each a sentence that names the file."""
 
     years: dict[str, int]
     problems: tuple[str, ...]
 
 
 def check(root: Path | str) -> Findings:
-    """Look at every pair below root: partner, size, ground truth in black and white, ink black."""
+    """Check every pair below root: both files exist, their sizes agree, and ink is black in the ground truth."""
     root = Path(root)
     if not root.is_dir():
         raise DataError(f"{root} is not a folder; a data root holds <year>/img and <year>/gt")
@@ -33,12 +33,12 @@ def check(root: Path | str) -> Findings:
             f"{root} holds no pairs; a data root holds <year>/img/<name> and <year>/gt/<name>.png"
         )
     with ThreadPoolExecutor(2) as threads:
-        problems += [problem for found in threads.map(wrong_with, pairs) for problem in found]
+        problems += [problem for found in threads.map(problems_with, pairs) for problem in found]
     return Findings(dict(sorted(Counter(pair.year for pair in pairs).items())), tuple(problems))
 
 
-def wrong_with(pair: Pair) -> Iterable[str]:
-    """What is wrong with one pair, in words; nothing if all is well."""
+def problems_with(pair: Pair) -> Iterable[str]:
+    """The problems of one pair, each a sentence."""
     try:
         image = read_rgb(pair.image)
     except ImageError as error:
@@ -48,9 +48,9 @@ def wrong_with(pair: Pair) -> Iterable[str]:
     except ImageError as error:
         return [str(error)]
     if image.shape[:2] != ink.shape:
-        sizes = " but ".join(f"{w} x {h}" for h, w in (image.shape[:2], ink.shape))
-        return [f"{pair.truth}: the page is {sizes} pixels is its ground truth"]
-    green, ink = image[::2, ::2, 1], ink[::2, ::2]  # a quarter of one channel is enough to tell
+        page, truth = (f"{w} x {h} pixels" for h, w in (image.shape[:2], ink.shape))
+        return [f"{pair.truth}: the ground truth has {truth}, but the page has {page}"]
+    green, ink = image[::2, ::2, 1], ink[::2, ::2]  # a quarter of the pixels of one channel is enough
     if ink.all() or (ink.any() and green[ink].mean() > green[~ink].mean()):
-        return [f"{pair.truth}: inverted, or of another page: the page is brighter where this says ink"]
+        return [f"{pair.truth}: inverted or of another page, because the page is brighter where this has ink"]
     return []

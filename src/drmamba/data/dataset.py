@@ -1,4 +1,4 @@
-"""Training crops: item i depends on the seed and on i alone, so a run resumes exactly at any index."""
+"""Training crops. Item i depends only on the seed and on i, so a run resumes exactly at any index."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from drmamba.config import Convention, DataConfig, LossConfig
 from drmamba.data.degrade import degrade
 from drmamba.data.degrade.cleared import chances_after, cleared
 from drmamba.data.dibco import Pair
-from drmamba.data.page import Page, Picture
-from drmamba.data.papers import Papers
+from drmamba.data.page import LabelledPage, Picture
+from drmamba.data.paper_textures import PaperTextures
 from drmamba.data.pool import PagePool
 from drmamba.data.regions import Region, region_of
 from drmamba.data.synthetic import Synthesizer
@@ -23,15 +23,16 @@ from drmamba.errors import DataError
 
 
 class CropDataset(Dataset[dict[str, Tensor]]):
-    """Random degraded crops of real or made-up pages, `length` of them or without end.
+    """Random degraded crops of real or synthetic pages.
 
     Real pages are decoded once and stay in memory. Without pairs every crop is synthetic.
 
-    Items: image (3, S, S) in [0, 1] and the targets of `data.targets`, each (S, S), all float32. Where `conventions`
-    are given, also `convention`, the place among them of the one that the targets follow. Where pages are to be seen
-    reduced (`context`), also `page` (3, R, R), `place` (2,) and `visible` (), as `DRMamba.forward` takes them.
+    An item holds `image` (3, S, S) in [0, 1] and the targets of `data.targets`, each (S, S), all float32. If
+    `conventions` are given, it also holds `convention`, the index of the one that the targets follow. If the network
+    sees the reduced page (`context`), it also holds `page` (3, R, R), `place` (2,) and `visible` (), as
+    `DRMamba.forward` takes them.
 
-    `slots` is the number of crops in one update: each has its own row of regions.
+    `slots` is the number of crops in one update; each slot has its own sequence of regions.
     """
 
     def __init__(
@@ -50,16 +51,16 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         self.context, self.conventions, self.slots = context, tuple(conventions), slots
         if context and not config.region.side:
             raise DataError(
-                f"a network that sees its page ({context} times reduced) learns from regions: "
+                f"a network with page context (reduced {context} times) is trained on regions; "
                 "set data.region.side, for example to 1024"
             )
-        papers = Papers(config.textures)
+        papers = PaperTextures(config.textures)
         self.share = config.synthetic_share
         if not pairs and config.synthetic_share < 1:
-            raise DataError("there are no pairs to cut crops from; data.synthetic_share = 1 needs none")
+            raise DataError("there are no pairs to cut crops from; only data.synthetic_share = 1 needs none")
         self.pool = PagePool(pairs, config, papers) if self.share < 1 else None
         self.synthesizer = Synthesizer(config.synthetic, papers) if self.share > 0 else None
-        self._regions: dict[int, tuple[int, Region]] = {}  # by slot: the number of its region, and the region
+        self._regions: dict[int, tuple[int, Region]] = {}  # slot -> the number of its region, and the region
 
     def __len__(self) -> int:
         return self.length
@@ -78,17 +79,17 @@ class CropDataset(Dataset[dict[str, Tensor]]):
             item["convention"] = torch.tensor(self.conventions.index(convention))
         return item | more
 
-    def crop(self, rng: np.random.Generator) -> tuple[Page, Convention]:
-        """One degraded crop, some of them turned with all that is on them, and the convention of its ink."""
-        return self._turned(*self._upright(rng, (self.config.crop, self.config.crop)), rng)
+    def crop(self, rng: np.random.Generator) -> tuple[LabelledPage, Convention]:
+        """One degraded crop, rotated by quarter turns with the chance `turns`, and its ink convention."""
+        return self._rotated(*self._upright(rng, (self.config.crop, self.config.crop)), rng)
 
     def region(self, rng: np.random.Generator) -> Region:
-        """A wide piece of a page, degraded as a whole."""
+        """A wide part of a page, degraded as a whole."""
         least, most = self.config.crop, self.config.region.side
         shape = (most, most) if rng.random() < 0.7 else tuple(rng.integers(least, most + 1, 2).tolist())
-        return Region(*self._turned(*self._upright(rng, shape), rng))
+        return Region(*self._rotated(*self._upright(rng, shape), rng))
 
-    def _from_region(self, index: int) -> tuple[Page, Convention, dict[str, Tensor]]:
+    def _from_region(self, index: int) -> tuple[LabelledPage, Convention, dict[str, Tensor]]:
         config = self.config
         slot, number = region_of(index, self.slots, config.region.crops)
         held = self._regions.get(slot)
@@ -105,7 +106,7 @@ class CropDataset(Dataset[dict[str, Tensor]]):
             more["visible"] = torch.tensor(float(rng.random() >= config.region.hidden))
         return region.crop(top, left, config.crop), region.convention, more
 
-    def _upright(self, rng: np.random.Generator, shape: tuple[int, int]) -> tuple[Page, Convention]:
+    def _upright(self, rng: np.random.Generator, shape: tuple[int, int]) -> tuple[LabelledPage, Convention]:
         config = self.config
         if self.synthesizer and rng.random() < self.share:
             convention: Convention = "contest"
@@ -122,14 +123,14 @@ class CropDataset(Dataset[dict[str, Tensor]]):
             page, chances = cleared(page, rng), chances_after(chances)
         return degrade(page, rng, chances, self.pool), convention
 
-    def _turned(
-        self, page: Page, convention: Convention, rng: np.random.Generator
-    ) -> tuple[Page, Convention]:
+    def _rotated(
+        self, page: LabelledPage, convention: Convention, rng: np.random.Generator
+    ) -> tuple[LabelledPage, Convention]:
         if self.config.turns and rng.random() < self.config.turns:
-            return page.turned(int(rng.integers(1, 4))), convention
+            return page.rotated(int(rng.integers(1, 4))), convention
         return page, convention
 
 
 def _planes(image: Picture) -> Tensor:
-    """(H, W, 3) as (3, H, W)."""
+    """The image transposed from (H, W, 3) to (3, H, W), as a tensor."""
     return torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1)))

@@ -1,4 +1,4 @@
-"""Pairs of page and ground truth by contest year, and leave-one-year-out splits of them."""
+"""Pairs of page and ground truth by contest year, and leave-one-year-out splits of them, Eq. (22)."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from drmamba.config import Convention
 from drmamba.data.layout import Entry, entries
 from drmamba.errors import DataError
 
-# Pages of different years that show the same sheet: 2017 cut three sheets of 2011 anew.
+# Pages of different years that show the same sheet: the contest of 2017 reused three sheets of 2011.
 SAME_SHEET = (("2011/PR1", "2017/11"), ("2011/PR2", "2017/13"), ("2011/PR3", "2017/16"))
 
-# Pages that each contest published: a folder that holds fewer is not the contest's whole year.
+# The number of pages that each contest published; a folder with fewer does not hold the whole year.
 CONTEST_PAGES = {"2009": 10, "2010": 10, "2011": 16, "2012": 14, "2013": 16, "2014": 10, "2016": 10, "2017": 20,
                  "2018": 10, "2019": 20}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A degraded page and its ground truth. `year` is the set's name where it is no contest."""
+    """The files of a page and its ground truth. `year` is the name of the set if it is not a contest."""
 
     year: str
     name: str
     image: Path
     truth: Path
-    convention: Convention = "contest"  # by which its ink was marked
+    convention: Convention = "contest"  # the definition of ink that the ground truth follows
 
     @property
     def label(self) -> str:
@@ -38,7 +38,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Split:
-    """Three sets of pairs that share no page, and the pages left out so that they share none."""
+    """Three disjoint sets of pairs, and the pages left out so that no sheet is in two of them."""
 
     train: tuple[Pair, ...]
     validation: tuple[Pair, ...]
@@ -46,14 +46,14 @@ class Split:
     left_out: tuple[Pair, ...] = ()
 
     def roles(self) -> Iterable[tuple[str, Pair]]:
-        """(role, pair) of every pair."""
+        """Every pair with its role."""
         for role in ("train", "validation", "held_out", "left_out"):
             for pair in getattr(self, role):
                 yield role, pair
 
 
 def match(found: Iterable[Entry]) -> tuple[list[Pair], list[str]]:
-    """Pair the pictures up; what has no partner, or more than one, is named in the second list."""
+    """Pair pages with ground truths; the second list describes files with no partner or with several."""
     pairs, problems = [], []
     for (year, name), group in groupby(found, key=lambda e: (e.year, e.name)):
         members = list(group)
@@ -62,24 +62,24 @@ def match(found: Iterable[Entry]) -> tuple[list[Pair], list[str]]:
         if len(images) == len(truths) == 1:
             pairs.append(Pair(year, name, images[0], truths[0]))
         elif not truths:
-            problems.append(f"{images[0]}: no ground truth belongs to it")
+            problems.append(f"{images[0]}: there is no ground truth for this page")
         elif not images:
-            problems.append(f"{truths[0]}: no page belongs to this ground truth")
+            problems.append(f"{truths[0]}: there is no page for this ground truth")
         else:
             names = ", ".join(str(p) for p in (images if len(images) > 1 else truths))
-            problems.append(f"{year}/{name}: more than one file claims this name: {names}")
+            problems.append(f"{year}/{name}: more than one file has this name: {names}")
     return pairs, problems
 
 
 def find_pairs(root: Path | str) -> list[Pair]:
-    """Every pair below root, sorted by year and page; an unpaired or missing file is an error."""
+    """Every pair below root, sorted by year and page; a file without a partner is an error."""
     root = Path(root)
     if not root.is_dir():
         raise DataError(f"{root} is not a folder; a data root holds <year>/img and <year>/gt")
     pairs, problems = match(entries(root))
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise DataError(f"{problems[0]}{more}; `drmamba data check {root}` lists what is wrong")
+        raise DataError(f"{problems[0]}{more}; `drmamba data check {root}` lists all problems")
     if not pairs:
         raise DataError(
             f"{root} holds no pairs; a data root holds <year>/img/<name> and <year>/gt/<name>.png"
@@ -103,9 +103,9 @@ def split(
 ) -> Split:
     """Divide the pairs for one fold. The held-out year is in neither training nor validation.
 
-    Validation is the whole years of `validate_on`, or else a seeded share of the remaining pages, the same
-    in every run. Extra pairs join training only, and never those of a held-out or validation year. A page
-    that shows the same sheet as a held-out or validation page is left out.
+    Validation uses the whole years of `validate_on`, or else a share of the remaining pages that depends on the
+    seed only. Extra pairs are used for training only, unless they are of a held-out or validation year. A page that
+    shows the same sheet as a held-out or validation page is left out.
     """
     known = years(pairs)
     held = None if hold_out is None else str(hold_out)
@@ -133,12 +133,12 @@ def split(
 
 
 def _without_twins(pairs: Sequence[Pair], kept_apart: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
-    """Divide pairs into those that share no sheet with the pages kept apart, and the others."""
+    """Divide pairs into those that share no sheet with the pages kept apart, and the rest."""
     apart = {pair.label for pair in kept_apart}
     twins = {name for two in SAME_SHEET for name in two if set(two) & apart}
     return [p for p in pairs if p.label not in twins], [p for p in pairs if p.label in twins]
 
 
 def _draw(pair: Pair, seed: int) -> bytes:
-    """A fixed lot per page: it does not move when other pages come or go."""
+    """A pseudo-random sort key per page, which does not change when other pages are added or removed."""
     return hashlib.sha256(f"{seed}/{pair.label}".encode()).digest()

@@ -1,4 +1,4 @@
-"""Moves that act on picture and ink alike: a window cut out of a page, turned, scaled and flipped."""
+"""Geometric transforms of picture and ink alike: cut a window out of a page, rotate, scale and flip it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from PIL import Image
 
 from drmamba.images import Ink
 
-FAINTEST = 48  # of 255: the share of a pixel that the crest of a hairline covers at least
-
-
+FAINTEST = 48  # of 255; the ridge of a hairline is ink if it covers at least this much of a pixel
 Shape = tuple[int, int]  # height and width, in pixels
 
 
 def window(pixels: NDArray[np.uint8], top: int, left: int, shape: Shape) -> NDArray[np.uint8]:
-    """A rectangle of the page; beyond its edges the page is mirrored, as often as needed."""
+    """A rectangle of the page; beyond its edges the page is mirrored as often as needed."""
     height, width = pixels.shape[:2]
     bottom, right = top + shape[0], left + shape[1]
     if top >= 0 and left >= 0 and bottom <= height and right <= width:
@@ -33,16 +31,16 @@ def _mirrored(index: NDArray[np.int64], length: int) -> NDArray[np.int64]:
 
 
 def reach(shape: Shape, zoom: float, angle: float) -> Shape:
-    """The window that `turned` needs to fill a shape at this zoom and angle (degrees)."""
+    """The size of the window that `rotated` needs to fill a shape at this zoom and angle (degrees)."""
     radians = math.radians(angle)
     along, across = abs(math.cos(radians)), abs(math.sin(radians))
     height, width = (side / zoom for side in shape)
-    # Six more pixels: the reach of interpolation.
+    # Interpolation reaches six pixels further.
     return math.ceil(height * along + width * across) + 6, math.ceil(width * along + height * across) + 6
 
 
-def turned(piece: NDArray[np.uint8], shape: Shape, zoom: float, angle: float) -> NDArray[np.uint8]:
-    """The middle of a piece, turned by angle (degrees) and scaled by zoom to the shape."""
+def rotated(piece: NDArray[np.uint8], shape: Shape, zoom: float, angle: float) -> NDArray[np.uint8]:
+    """The middle of a piece, rotated by `angle` (degrees) and scaled by `zoom` to the shape."""
     height, width = shape
     if zoom == 1 and angle == 0:
         top, left = (piece.shape[0] - height) // 2, (piece.shape[1] - width) // 2
@@ -60,22 +58,22 @@ def turned(piece: NDArray[np.uint8], shape: Shape, zoom: float, angle: float) ->
 def hardened(coverage: NDArray[np.uint8]) -> Ink:
     """Binary ink from the share (0-255) of each pixel that ink covers.
 
-    Half covered is ink. So is the crest of a fainter line: a stroke thinner than a pixel, or one that
-    straddles two, would break up or vanish under the plain threshold.
+    A pixel is ink if half of it is covered, or if it lies on the ridge of a fainter line: a stroke that is thinner
+    than a pixel, or that straddles two, would break up or vanish under a plain threshold.
     """
     ink = coverage >= 128
     inner = coverage[1:-1, 1:-1]
     left, right = coverage[1:-1, :-2], coverage[1:-1, 2:]
     above, below = coverage[:-2, 1:-1], coverage[2:, 1:-1]
-    crest = ((inner >= left) & (inner > right)) | ((inner >= above) & (inner > below))
-    ink[1:-1, 1:-1] |= crest & (inner >= FAINTEST)
+    ridge = ((inner >= left) & (inner > right)) | ((inner >= above) & (inner > below))
+    ink[1:-1, 1:-1] |= ridge & (inner >= FAINTEST)
     return ink
 
 
 def flipped(
     pixels: NDArray[np.uint8], sideways: bool, upside_down: bool, transposed: bool
 ) -> NDArray[np.uint8]:
-    """Mirror the rows, the columns and the diagonal."""
+    """Mirror the columns (sideways), the rows (upside down) or the diagonal (transposed)."""
     if transposed:
         pixels = pixels.swapaxes(0, 1)
     return pixels[:: -1 if upside_down else 1, :: -1 if sideways else 1]

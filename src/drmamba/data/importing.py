@@ -1,4 +1,4 @@
-"""The contests' own archives and folders into ROOT/<year>/{img,gt}."""
+"""Imports the contests' own archives and folders into ROOT/<year>/{img,gt}."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from drmamba.files import write_atomic
 from drmamba.images import read_rgb, write_ink
 
 ARCHIVES = (".zip", ".rar", ".7z")
-LARGEST_FILE = 512 << 20  # bytes that one picture in an archive may unpack to
-# Programs that unpack RAR and 7z, and how each is told to.
+LARGEST_FILE = 512 << 20  # bytes; a picture in an archive may not unpack to more
+# Programs that unpack RAR and 7z, with their arguments. Python reads only ZIP itself.
 UNPACKERS = {
     "bsdtar": ["-x", "-f", "{archive}", "-C", "{folder}"],
     "7zz": ["x", "-y", "-o{folder}", "{archive}"],
@@ -32,7 +32,7 @@ UNPACKERS = {
 
 @dataclass
 class Imported:
-    """What an import did: pairs written or already there, and remarks worth reading."""
+    """The result of an import: pairs that were written, pairs that were already there, and remarks."""
 
     written: list[Pair] = field(default_factory=list)
     kept: list[Pair] = field(default_factory=list)
@@ -44,8 +44,8 @@ def import_pairs(
 ) -> Imported:
     """Find pages and ground truths in folders and archives, and lay them out below root.
 
-    Pages are copied byte by byte, ground truths become 1-bit PNG. A year comes from the name of an archive
-    or folder; `year` names it where that says nothing (the archives of 2014).
+    Pages are copied byte by byte, ground truths become 1-bit PNG. The year is taken from the name of an archive or
+    folder; `year` gives it where the name does not (the archives of 2014).
     """
     done = Imported()
     with tempfile.TemporaryDirectory(prefix="drmamba-") as name:
@@ -57,22 +57,22 @@ def import_pairs(
         pairs, problems = match(found)
         done.remarks += [problem.replace(f"{stage}/", "") for problem in problems]
         if not pairs:
-            raise DataError(f"no pairs of page and ground truth in {', '.join(map(str, sources))}")
+            raise DataError(f"there are no pairs of page and ground truth in {', '.join(map(str, sources))}")
         for pair in pairs:
             if year_in(pair.year) is None and year is None:
                 raise DataError(
-                    f"which year is {pair.name} of? Neither its folder nor its archive says; give --year"
+                    f"the year of {pair.name} is not in the name of its folder or archive; give --year"
                 )
             _place(pair, root, done, overwrite)
     return done
 
 
 def _gather(source: Path, stage: Path, year: str | None) -> None:
-    """Bring a folder's pictures and what its archives hold below stage; folder names keep telling the year."""
+    """Link a folder's pictures and unpack its archives below stage, under folder names that carry the year."""
     if not source.exists():
         raise DataError(f"{source} does not exist")
     files = [source] if source.is_file() else sorted(p for p in source.rglob("*") if p.is_file())
-    # The names of the source and, for a single archive, of its folder may tell the year.
+    # The year may be in the name of the source or, for a single archive, of its folder.
     base = source.parent if source.is_file() or year_in(source.name) or year else source
     if source.is_file() and year_in(source.resolve().parent.name):
         source, base = source.resolve(), source.resolve().parent.parent
@@ -80,7 +80,7 @@ def _gather(source: Path, stage: Path, year: str | None) -> None:
     for file in files:
         relative = file.relative_to(base)
         if file.suffix.lower() in ARCHIVES:
-            # An archive of truths may be called no more than GT.rar: its name becomes a folder.
+            # An archive of ground truths may be called just GT.rar, so its name becomes a folder.
             unpack(file, stage / relative.parent / file.stem)
         elif classify(relative):
             target = stage / relative
@@ -109,7 +109,7 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def _unzip(archive: Path, folder: Path) -> None:
-    """Write the pictures of a ZIP file, whatever paths and sizes it claims, inside the folder."""
+    """Write the pictures of a ZIP file inside the folder, whatever paths and sizes it claims."""
     try:
         with zipfile.ZipFile(archive) as pack:
             for member in pack.infolist():
@@ -144,7 +144,7 @@ def _place(pair: Pair, root: Path, done: Imported, overwrite: bool) -> None:
     if between:
         share = between / grey.size
         done.remarks.append(
-            f"{target.label}: {share:.2%} of its ground truth is grey; below half is taken as ink"
+            f"{target.label}: {share:.2%} of its ground truth is grey; values below 128 are taken as ink"
         )
     for path in (image, truth):
         path.parent.mkdir(parents=True, exist_ok=True)

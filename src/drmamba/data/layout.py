@@ -1,4 +1,4 @@
-"""Which file is a page and which its ground truth, in this project's folders and in the contests' own."""
+"""Tells pages from ground truths by file and folder names, in this project's layout and in the contests' own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Role = Literal["image", "truth"]
 
 @dataclass(frozen=True)
 class Entry:
-    """A picture of a data set: its year, the name it shares with its partner, and which of the two it is."""
+    """A picture file of a data set: its year, the name it shares with its partner, and its role."""
 
     year: str
     name: str
@@ -31,7 +31,7 @@ class Entry:
 
 
 def year_in(name: str) -> str | None:
-    """The contest year that a folder's or an archive's name carries: '2009' in 'DIBC02009_Test_images'."""
+    """The contest year in the name of a folder or an archive: '2009' in 'DIBC02009_Test_images'."""
     found = _YEAR.search(name)
     return None if found is None else found.group() if len(found.group()) == 4 else f"20{found.group()}"
 
@@ -39,7 +39,7 @@ def year_in(name: str) -> str | None:
 def classify(path: PurePath) -> tuple[Role, str] | None:
     """Role and shared name of a picture, from its path below the data root; None for other files.
 
-    A ground truth is named for it (`H01_estGT.tiff`, `1_gt.bmp`) or lies in a folder named for it.
+    A ground truth has a name that says so (`H01_estGT.tiff`, `1_gt.bmp`) or lies in a folder whose name does.
     """
     if path.suffix.lower() not in READABLE_IMAGES or _IGNORED_STEM.search(path.stem):
         return None
@@ -50,12 +50,12 @@ def classify(path: PurePath) -> tuple[Role, str] | None:
 
 
 def entries(root: Path, *, year: str | None = None) -> list[Entry]:
-    """Every picture below root that belongs to a set of pairs, in a fixed, natural order.
+    """Every picture below root that belongs to a set of pairs, in natural order.
 
-    A set is named after the year in the nearest folder's name that carries one (`2009`,
-    `DIBCO2009-GT-Test-images_printed`), else after its folder below root, or after root itself where that
-    holds `img` and `gt` or pages beside their ground truth. `year` names all of them. Sets without a year
-    and without any ground truth are other pictures, and left out.
+    A set is named after the nearest folder whose name contains a year (`2009`, `DIBCO2009-GT-Test-images_printed`),
+    else after its folder below root, or after root itself if that holds `img` and `gt` or pages beside their ground
+    truths. `year` overrides all of these. Sets with neither a year nor a ground truth are unrelated pictures and are
+    left out.
     """
     found: list[Entry] = []
     for path in sorted(root.rglob("*")):
@@ -63,7 +63,7 @@ def entries(root: Path, *, year: str | None = None) -> list[Entry]:
         sort = None if any(part.startswith(".") for part in relative.parts) else classify(relative)
         if sort and path.is_file():
             found.append(Entry(year or _set(relative, root), sort[1], sort[0], path))
-    # Beside files named as ground truth, one that is not so named is a page, whatever the folder is called.
+    # Beside files named as ground truth, any other file is a page, whatever the folder is called.
     mixed = {e.path.parent for e in found if e.name != e.path.stem}
     pages = {e for e in found if e.path.parent in mixed and e.name == e.path.stem}
     found = [replace(e, role="image") if e in pages else e for e in found]

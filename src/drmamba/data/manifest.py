@@ -1,4 +1,4 @@
-"""What a run saw: the sha256 and role of every file, and the proof that no page has two roles."""
+"""The manifest of a run: the sha256 and role of every file, checked so that no page has two roles."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from drmamba.images import read_ink
 def manifest(split: Split) -> dict[str, Any]:
     """Role, files and hashes of every pair, ready for JSON; a page with two roles is an error.
 
-    Pages are recognized by their ink, so a copy in another folder, under another name or in another file
-    format counts as the same page.
+    Pages are recognized by their ink, so that a copy in another folder, under another name or in another file format
+    counts as the same page.
     """
     listed = list(split.roles())
     with ThreadPoolExecutor(2) as pool:
@@ -29,7 +29,7 @@ def manifest(split: Split) -> dict[str, Any]:
         if other["role"] != record["role"]:
             raise DataError(
                 f"{record['truth']} ({record['role']}) and {other['truth']} ({other['role']}) are the same page; "
-                "take one of them out, or the score on unseen pages means nothing"
+                "remove one of them, because otherwise the score on unseen pages would be meaningless"
             )
     return {"manifest": 1, "pages": records}
 
@@ -50,7 +50,7 @@ def _record(role: str, pair: Pair) -> dict[str, Any]:
 def fingerprint(pair: Pair) -> str:
     """A digest of the page's size and ink, whatever file they are stored in.
 
-    A page without ink says nothing about which page it is: its picture file stands in.
+    A page without ink is identified by its picture file instead.
     """
     ink = read_ink(pair.truth)
     if not ink.any():

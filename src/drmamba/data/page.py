@@ -1,4 +1,4 @@
-"""One page or crop while it is being worked on: its picture and its ink, always of the same size."""
+"""A page or a crop of one during data preparation: its picture and its ink, always of the same size."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from drmamba.images import Ink
 
+Field = NDArray[np.float32]  # (H, W), one value per pixel, or (H, W, C)
 Picture = NDArray[np.float32]  # (H, W, 3), RGB in [0, 1]
 
 
 @dataclass(frozen=True)
-class Page:
-    """A picture and the ink that is truly on it."""
+class LabelledPage:
+    """A picture and its ground truth."""
 
     image: Picture
     ink: Ink
@@ -24,12 +25,15 @@ class Page:
         """Height and width."""
         return self.ink.shape[0], self.ink.shape[1]
 
-    def turned(self, quarters: int) -> Page:
-        """The page after so many quarter turns."""
-        return Page(np.rot90(self.image, quarters), np.rot90(self.ink, quarters))
+    def rotated(self, quarters: int) -> LabelledPage:
+        """The page rotated anticlockwise by a number of quarter turns."""
+        return LabelledPage(np.rot90(self.image, quarters), np.rot90(self.ink, quarters))
 
     def contrast(self) -> float:
-        """How much darker (0 to 1) the ink is than the paper on average, roughly; 0.5 where one is missing."""
+        """The difference in brightness (0 to 1) between paper and ink, estimated from every third pixel.
+
+        A page without ink, or of nothing but ink, has a contrast of 0.5.
+        """
         ink, image = self.ink[::3, ::3], self.image[::3, ::3]
         if not ink.any() or ink.all():
             return 0.5

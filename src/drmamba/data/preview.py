@@ -1,4 +1,4 @@
-"""A sheet that shows every degradation beside the page it began with and the truth."""
+"""Contact sheets that show every degradation beside the original page and the ground truth."""
 
 from __future__ import annotations
 
@@ -10,38 +10,43 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from drmamba.config import DataConfig
-from drmamba.data.degrade import DEGRADATIONS, Degradation, Stock, degrade
-from drmamba.data.page import Page
+from drmamba.data.degrade import DEGRADATIONS, Degradation, MaterialSource, degrade
+from drmamba.data.page import LabelledPage
 from drmamba.data.pool import PagePool
 from drmamba.data.synthetic import Synthesizer
 
-GAP, HEADING = 6, 22
+GAP = 6  # pixels between two pictures
+HEADING = 22  # pixels above a row, for its title
 
 
 def crop_source(
-    stock: PagePool | Synthesizer, config: DataConfig, *, finished: bool
-) -> Callable[[np.random.Generator], Page]:
-    """A function that draws crops of real or synthetic pages, as they are or degraded for training."""
-    if isinstance(stock, Synthesizer):
-        make = stock.page if finished else stock.clean
+    source: PagePool | Synthesizer, config: DataConfig, *, finished: bool
+) -> Callable[[np.random.Generator], LabelledPage]:
+    """A function that draws crops of real or synthetic pages, undegraded or degraded as in training (`finished`)."""
+    if isinstance(source, Synthesizer):
+        make = source.page if finished else source.clean
         return lambda rng: make(rng, (config.crop, config.crop))
     if finished:
-        return lambda rng: degrade(stock.crop(rng)[0], rng, config.degrade, stock)
-    return lambda rng: stock.crop(rng)[0]
+        return lambda rng: degrade(source.crop(rng)[0], rng, config.degrade, source)
+    return lambda rng: source.crop(rng)[0]
 
 
 def degradation_sheet(
-    draw: Callable[[np.random.Generator], Page], stock: Stock, *, seed: int = 0, columns: int = 4
+    draw: Callable[[np.random.Generator], LabelledPage],
+    source: MaterialSource,
+    *,
+    seed: int = 0,
+    columns: int = 4,
 ) -> Image.Image:
-    """Rows of degradations, each on fresh crops: before, after, and the ink that counts."""
-    rows = [_row(name, apply, draw, stock, seed, columns) for name, apply in DEGRADATIONS.items()]
+    """One row per degradation, each on new crops: before, after, and the ground truth."""
+    rows = [_row(name, apply, draw, source, seed, columns) for name, apply in DEGRADATIONS.items()]
     return stacked(rows)
 
 
 def page_sheet(
-    draw: Callable[[np.random.Generator], Page], *, seed: int = 0, count: int = 24, columns: int = 4
+    draw: Callable[[np.random.Generator], LabelledPage], *, seed: int = 0, count: int = 24, columns: int = 4
 ) -> Image.Image:
-    """Finished crops, each beside its ink, `columns` pairs in a row."""
+    """Degraded crops, each beside its ground truth, `columns` pairs in a row."""
     pages = [draw(np.random.default_rng((seed, i))) for i in range(count)]
     tiles = [beside([pixels(p.image), pixels(p.ink)]) for p in pages]
     return stacked([beside(tiles[i : i + columns]) for i in range(0, count, columns)])
@@ -50,8 +55,8 @@ def page_sheet(
 def _row(
     name: str,
     apply: Degradation,
-    draw: Callable[[np.random.Generator], Page],
-    stock: Stock,
+    draw: Callable[[np.random.Generator], LabelledPage],
+    source: MaterialSource,
     seed: int,
     columns: int,
 ) -> Image.Image:
@@ -59,13 +64,13 @@ def _row(
     for column in range(columns):
         rng = np.random.default_rng((seed, column, *name.encode()))
         before = draw(rng)
-        after = apply(before, rng, stock)
+        after = apply(before, rng, source)
         tiles.append(beside([pixels(before.image), pixels(after.image), pixels(after.ink)]))
     return titled(name.replace("_", " "), beside(tiles))
 
 
 def pixels(values: NDArray[Any]) -> Image.Image:
-    """A picture of RGB in [0, 1], or of ink, black on white."""
+    """A Pillow image of RGB values in [0, 1], or of ink in black on white."""
     if values.dtype == np.bool_:
         return Image.fromarray(np.where(values, np.uint8(0), np.uint8(255))).convert("RGB")
     return Image.fromarray((np.clip(values, 0, 1) * 255 + 0.5).astype(np.uint8))

@@ -1,9 +1,12 @@
-"""What the losses compare with and the weights cannot change: made once with each crop.
+"""The targets of the losses, made once with each crop: ink, signed distance, skeleton and boundary band.
 
-The boundary of a stroke runs between pixels: it is the set of edges shared by an ink pixel and a blank
-one. So the signed distance is zero exactly on it, every ink pixel is positive and every blank one
-negative (the nearest lie half a pixel away), and P > 0 decides as the paper says, even for strokes one
-pixel wide. Distances are seen within the crop only.
+The boundary of a stroke runs between pixels: it is the set of edges shared by an ink pixel and a blank one. The signed
+distance is therefore zero exactly on the boundary, positive on every ink pixel and negative on every blank one (the
+nearest lie half a pixel away), and P > 0 decides as the paper says, even for strokes one pixel wide. Distances are
+measured within the crop only.
+
+Both algorithms are written here: `scipy.ndimage.distance_transform_edt` measures between pixel centres, not to the
+boundary, and covers the whole crop where a few pixels are enough; scipy has no thinning.
 """
 
 from __future__ import annotations
@@ -13,13 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drmamba.config import LossConfig
+from drmamba.data.page import Field
+from drmamba.images import Ink
 
-Mask = NDArray[np.bool_]
-Field = NDArray[np.float32]
 
+def targets(ink: Ink, config: LossConfig) -> dict[str, Field]:
+    """All targets of one crop, each (H, W) float32.
 
-def targets(ink: Mask, config: LossConfig) -> dict[str, Field]:
-    """All targets of one crop: ink, distance S(Y), skeleton and boundary band, each (H, W) float32."""
+    ink: 1 on ink. skeleton: 1 on the centre lines. band: 1 on pixels whose centres lie less than `config.band` pixels
+    from a boundary, on either side. distance: S(Y) of Eq. (19), the exact Euclidean distance to the nearest boundary,
+    clipped at `config.saturation` pixels and divided by it; it is positive on ink, negative elsewhere, and 1 or -1
+    throughout a crop without a boundary.
+    """
     ink = np.ascontiguousarray(ink)
     reach = max(config.saturation, config.band)
     pixels = _signed_distance(ink, np.float32(reach))
@@ -31,25 +39,10 @@ def targets(ink: Mask, config: LossConfig) -> dict[str, Field]:
     }
 
 
-def signed_distance(ink: Mask, saturation: float) -> Field:
-    """S(Y): the exact Euclidean distance to the nearest boundary, clipped at `saturation` and divided by it.
-
-    Positive on ink, negative elsewhere; a crop without a boundary is 1 or -1 throughout.
-    """
-    pixels: Field = _signed_distance(np.ascontiguousarray(ink), np.float32(saturation))
-    return pixels / np.float32(saturation)
-
-
-def boundary_band(ink: Mask, radius: float) -> Mask:
-    """The pixels whose centres lie less than `radius` pixels from a boundary, on either side of it."""
-    pixels: Field = _signed_distance(np.ascontiguousarray(ink), np.float32(radius))
-    return np.abs(pixels) < np.float32(radius)
-
-
-def skeleton(ink: Mask) -> Mask:
+def skeleton(ink: Ink) -> Ink:
     """Centre lines one pixel wide, by the parallel thinning of Guo and Hall (CACM 1989, algorithm A1).
 
-    Every 8-connected component keeps at least a pixel, and no component breaks or joins another.
+    Every 8-connected component keeps at least one pixel, and none splits or joins another.
     """
     padded = np.zeros((ink.shape[0] + 2, ink.shape[1] + 2), np.uint8)
     padded[1:-1, 1:-1] = ink
@@ -58,10 +51,11 @@ def skeleton(ink: Mask) -> Mask:
 
 
 @numba.njit(cache=True, nogil=True)
-def _signed_distance(ink: Mask, limit: np.float32) -> Field:  # pragma: no cover - compiled
+def _signed_distance(ink: Ink, limit: np.float32) -> Field:  # pragma: no cover - compiled
     """Signed distance in pixels from each centre to the nearest pixel square of the other class.
 
-    Row by row first, then up and down while a nearer square is possible: exact, and O(limit) a pixel.
+    Distances along rows come first, then rows above and below are searched while a nearer square is possible. The
+    result is exact and costs O(limit) per pixel.
     """
     height, width = ink.shape
     far = np.float32(1e9)
@@ -98,7 +92,7 @@ def _signed_distance(ink: Mask, limit: np.float32) -> Field:  # pragma: no cover
 
 
 def _removable() -> NDArray[np.uint8]:
-    """For each of the 256 neighbourhoods: bit 0 if the first half-step deletes the pixel, bit 1 the second.
+    """A table of the 256 neighbourhoods: bit 0 is set if the first half-step deletes the pixel, bit 1 if the second.
 
     Bits 0 to 7 are the neighbours N, NE, E, SE, S, SW, W, NW.
     """
@@ -125,7 +119,7 @@ REMOVABLE = _removable()
 
 @numba.njit(cache=True, nogil=True)
 def _thin(page: NDArray[np.uint8], removable: NDArray[np.uint8]) -> None:  # pragma: no cover - compiled
-    """Thin in place a page with a blank border; only pixels still ink are visited again."""
+    """Thin a page with a blank border in place; each pass visits only the pixels that are still ink."""
     alive = np.argwhere(page)
     count = len(alive)
     doomed = np.empty(count, np.int64)

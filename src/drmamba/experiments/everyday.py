@@ -13,8 +13,8 @@ from drmamba.config import PROTOCOLS
 from drmamba.data.dibco import Pair
 from drmamba.experiments.report import as_json, write_text
 from drmamba.files import sha256
-from drmamba.training.exam import final_scores
-from drmamba.training.material import exam
+from drmamba.training.run_data import evaluation_pages
+from drmamba.training.scoring import final_scores
 
 EVERYDAY = PROTOCOLS["everyday"]
 
@@ -31,6 +31,6 @@ def everyday_means(model: Path, pairs: Sequence[Pair], path: Path, device: str =
         if all(known.get(name) == value for name, value in facts.items()):
             return dict(known["scores"]["mean"])
     network, _ = checkpoint.load(model)
-    scores = final_scores(network, exam(pairs), device=device, config=EVERYDAY)
+    scores = final_scores(network, evaluation_pages(pairs), device=device, config=EVERYDAY)
     write_text(path, as_json({**facts, "scores": scores}))
     return dict(scores["mean"])

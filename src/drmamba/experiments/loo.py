@@ -26,7 +26,7 @@ from drmamba.experiments.report import (
     write_text,
 )
 from drmamba.experiments.series import Engine, Job, Say, incomplete, run_series
-from drmamba.training.folder import RunFolder
+from drmamba.training.run_directory import RunDirectory
 
 Scores = dict[str, Any]
 CHOSEN = "‡"  # beside a year that the recipe was chosen on
@@ -72,7 +72,7 @@ def leave_one_out(
     for job, scores in run_series(jobs, engine, say):
         pages = [pair for pair in pairs if pair.year == job.name]
         others = classical_means(pages, beside, job.folder / "classical.json") if beside else {}
-        model = RunFolder(job.folder).model
+        model = RunDirectory(job.folder).model
         everyday = everyday_means(model, pages, job.folder / "everyday.json", engine.device)
         done[job.name] = {**scores, "classical": others, "everyday": everyday}
         write_results(root, config, done, len(jobs), chosen_on)

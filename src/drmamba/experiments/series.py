@@ -12,8 +12,8 @@ from typing import Any
 from drmamba.config import RunConfig, replace_values
 from drmamba.data.dibco import CONTEST_PAGES
 from drmamba.errors import TrainingError
-from drmamba.training.folder import RunFolder
 from drmamba.training.run import train
+from drmamba.training.run_directory import RunDirectory
 
 Say = Callable[[str], None]
 
@@ -42,7 +42,7 @@ class Engine:
 
     def run(self, job: Job) -> dict[str, Any] | None:
         """Start the run, go on with it, or read what it gave; None if someone interrupted it."""
-        folder = RunFolder(job.folder)
+        folder = RunDirectory(job.folder)
         begun = folder.settings.is_file()
         if begun and not same_but_for_length(folder.config(), job.config):
             raise TrainingError(
@@ -58,7 +58,7 @@ class Engine:
             job.config, job.folder, resume=begun, accelerator=self.accelerator, shown=self.shown
         ).scores
 
-    def _apart(self, folder: RunFolder, config: RunConfig, begun: bool) -> dict[str, Any] | None:
+    def _apart(self, folder: RunDirectory, config: RunConfig, begun: bool) -> dict[str, Any] | None:
         """Run in a program of its own, which starts one process a device by starting itself again."""
         folder.change(config) if begun else folder.begin(config)
         where = ["--devices", str(self.devices), "--accelerator", self.accelerator]
@@ -72,7 +72,7 @@ class Engine:
 def run_series(jobs: Sequence[Job], engine: Engine, say: Say) -> Iterator[tuple[Job, dict[str, Any]]]:
     """The scores of each job as it finishes; the series ends early if someone interrupts."""
     for number, job in enumerate(jobs, 1):
-        if not RunFolder(job.folder).finished:
+        if not RunDirectory(job.folder).finished:
             say(f"run {number} of {len(jobs)}: {job.name} in {job.folder}")
         scores = engine.run(job)
         if scores is None:

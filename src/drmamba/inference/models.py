@@ -11,7 +11,7 @@ from drmamba.config import PRESETS, EngineConfig, ModelConfig, preset
 from drmamba.errors import CheckpointError, ConfigError
 from drmamba.files import sha256
 from drmamba.inference.runtime import Runtime, usable_cores
-from drmamba.model import hub
+from drmamba.model import hub_files
 
 if TYPE_CHECKING:
     from torch import nn
@@ -52,11 +52,13 @@ def find_model(model: str | Path, engine: EngineConfig | None = None) -> Path | 
     if path.is_file():
         return path
     if path.is_dir():
-        raise CheckpointError(f"{path} is a folder; give the model file in it, such as {path / hub.WEIGHTS}")
+        raise CheckpointError(
+            f"{path} is a folder; give the model file in it, such as {path / hub_files.WEIGHTS}"
+        )
     exported = engine is not None and engine.runtime == "onnx"
-    if (found := hub.parse_id(name)) is not None:
+    if (found := hub_files.parse_id(name)) is not None:
         try:
-            return hub.fetch(found[0], hub.EXPORTED if exported else hub.WEIGHTS, found[1])
+            return hub_files.fetch(found[0], hub_files.EXPORTED if exported else hub_files.WEIGHTS, found[1])
         except CheckpointError as error:
             raise CheckpointError(f"{error} (and there is no file {name})") from error
     known = ", ".join(PRESETS)

@@ -13,7 +13,7 @@ from drmamba.files import sha256
 from drmamba.inference.models import find_model
 from drmamba.inference.onnx_runtime import OnnxRuntime
 from drmamba.integrations.card import card
-from drmamba.model.hub import EXPORTED, WEIGHTS, parse_id, upload
+from drmamba.model.hub_files import EXPORTED, WEIGHTS, parse_id, upload
 
 
 def push(

@@ -50,7 +50,7 @@ from drmamba.integrations.onnx_graph import (
 )
 from drmamba.model.efficientnet import SameConv2d
 from drmamba.model.fuse import fused
-from drmamba.model.network import STRIDE, DRMamba
+from drmamba.model.network import DRMamba
 
 TOLERANCE = 1e-4  # of a probability, between torch and the exported model
 DIRECTIONS = (1, 4)  # directions whose scans are written as ONNX
@@ -207,10 +207,10 @@ def _exported(network: DRMamba) -> Any:
     steps = {axis: torch.export.Dim(f"steps_{axis}", min=1, max=1024) for axis in (2, 3)}
 
     def sized(stride: int) -> dict[int, Any]:
-        return {0: batch} | {axis: STRIDE // stride * step for axis, step in steps.items()}
+        return {0: batch} | {axis: STRIDES[-1] // stride * step for axis, step in steps.items()}
 
     inputs: dict[str, Tensor] = {
-        "image": torch.rand(2, 3, 3 * STRIDE, 4 * STRIDE),
+        "image": torch.rand(2, 3, 3 * STRIDES[-1], 4 * STRIDES[-1]),
         "suppress": torch.tensor(1.0),
     }
     shapes: dict[str, Any] = {"image": sized(1), "suppress": None}
@@ -220,7 +220,7 @@ def _exported(network: DRMamba) -> Any:
     if network.context is not None:
         channels = network.context.f3.out_channels, network.context.f4.out_channels
         for number, stride, count in zip((3, 4), STRIDES[2:], channels, strict=True):
-            name, size = f"context_{number}", (3 * STRIDE // stride, 4 * STRIDE // stride)
+            name, size = f"context_{number}", (3 * STRIDES[-1] // stride, 4 * STRIDES[-1] // stride)
             inputs[name], shapes[name] = torch.zeros(2, count, *size), sized(stride)
             outputs.append(f"features_{number}")
     log = logging.getLogger("torch.onnx")

@@ -13,7 +13,7 @@ from drmamba.losses import terms
 
 @dataclass(frozen=True)
 class CompoundLoss:
-    """What to minimise, and the unweighted value of every term in use (detached, for the log)."""
+    """The loss to minimise, and the detached, unweighted value of every term in use."""
 
     total: Tensor
     parts: dict[str, Tensor]
@@ -24,7 +24,7 @@ def compound(
 ) -> CompoundLoss:
     """Compare logits (B, H, W) and auxiliary logits (B, h, w) with the targets of their crops.
 
-    A term whose weight is 0 is not computed. Everything is float32, whatever autocast made of the logits.
+    A term whose weight is 0 is not computed. Everything is computed in float32, whatever type autocast gave the logits.
     """
     P, y = logits.float(), targets["ink"]
     p = P.sigmoid()

@@ -1,16 +1,11 @@
-"""The soft skeleton of clDice: plain torch anywhere, and a compiled form for float32 on the CPU.
+"""The soft skeleton of clDice: in plain torch for any device, and compiled for float32 on the CPU.
 
-Both erode the ink step by step and collect what an opening takes away, r_k: 1 - skeleton is the product
-of the (1 - r_k). After k erosions, strokes up to 2k pixels wide have left their centre line in it.
+Both erode the ink step by step and collect what an opening removes, r_k: 1 - skeleton is the product of the (1 - r_k).
+After k erosions it contains the centre lines of strokes up to 2k pixels wide.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numba
@@ -20,11 +15,13 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from drmamba.ops.threads import run_shared
+
 Pages = NDArray[np.float32]  # (B, H, W)
 
 
 def soft_skeleton(p: Tensor, steps: int) -> Tensor:
-    """Grey-level centre lines of p, (B, H, W) in [0, 1], through which gradients flow."""
+    """The differentiable centre lines of p, (B, H, W), in [0, 1]."""
     compiled = p.device.type == "cpu" and p.dtype == torch.float32 and not torch.compiler.is_compiling()
     if not compiled:
         return soft_skeleton_reference(p, steps)
@@ -33,7 +30,7 @@ def soft_skeleton(p: Tensor, steps: int) -> Tensor:
 
 
 def soft_skeleton_reference(p: Tensor, steps: int) -> Tensor:
-    """The same in a few torch operations: the truth for the compiled form."""
+    """The same in a few torch operations, against which the compiled form is tested."""
     rest = torch.ones_like(p)
     for _ in range(steps):
         eroded = _erode(p)
@@ -43,7 +40,7 @@ def soft_skeleton_reference(p: Tensor, steps: int) -> Tensor:
 
 
 def _erode(p: Tensor) -> Tensor:
-    """Minimum over each pixel and its four neighbours; outside the page nothing erodes."""
+    """The minimum over each pixel and its four neighbours on the page."""
     q = F.pad(p, (1, 1, 1, 1), value=2.0)
     across = torch.minimum(q[:, 1:-1, :-2], q[:, 1:-1, 2:])
     down = torch.minimum(q[:, :-2, 1:-1], q[:, 2:, 1:-1])
@@ -51,7 +48,7 @@ def _erode(p: Tensor) -> Tensor:
 
 
 def _dilate(p: Tensor) -> Tensor:
-    """Maximum over 3 x 3 pixels."""
+    """The maximum over 3 x 3 pixels."""
     q = F.pad(p, (1, 1, 1, 1), value=-1.0)
     rows = torch.maximum(torch.maximum(q[:, :, :-2], q[:, :, 2:]), q[:, :, 1:-1])
     return torch.maximum(torch.maximum(rows[:, :-2], rows[:, 2:]), rows[:, 1:-1])
@@ -65,7 +62,7 @@ class _Compiled(torch.autograd.Function):
         skeleton = np.empty_like(pages)
         eroded = np.empty((steps + 1, batch, height + 2, width + 2), np.float32)
         residues = np.empty((steps, *pages.shape), np.float32)
-        _share(_forward, pages, skeleton, eroded, residues)
+        run_shared(_forward, batch, pages, skeleton, eroded, residues)
         ctx.saved = eroded, residues
         return torch.from_numpy(skeleton)
 
@@ -74,26 +71,8 @@ class _Compiled(torch.autograd.Function):
         eroded, residues = ctx.saved
         received = gradients[0].contiguous().numpy()
         result = np.empty_like(received)
-        _share(_backward, received, result, eroded, residues)
+        run_shared(_backward, len(received), received, result, eroded, residues)
         return torch.from_numpy(result), None
-
-
-def _share(kernel: Callable[..., None], pages: Pages, *arrays: Pages) -> None:
-    """Run the kernel on all pages, on as many threads as torch uses."""
-    threads = min(torch.get_num_threads(), len(pages))
-    cuts = [len(pages) * i // max(1, threads) for i in range(threads + 1)]
-    shares = [
-        _pool(os.getpid(), threads).submit(kernel, low, high, pages, *arrays)
-        for low, high in pairwise(cuts[1:])
-    ]
-    kernel(0, cuts[1] if threads else 0, pages, *arrays)
-    for share in shares:
-        share.result()
-
-
-@lru_cache(maxsize=4)
-def _pool(pid: int, threads: int) -> ThreadPoolExecutor:  # noqa: ARG001  a fork needs threads of its own
-    return ThreadPoolExecutor(max(1, threads - 1), thread_name_prefix="drmamba-skeleton")
 
 
 @numba.njit(cache=True, nogil=True)
@@ -103,7 +82,7 @@ def _forward(
     """Fill skeleton (B, H, W), eroded (steps + 1, B, H + 2, W + 2) and residues (steps, B, H, W)."""
     steps, _, height, width = residues.shape
     for b in range(low, high):
-        # A frame of 2s means "no neighbour" to an erosion; a dilation never looks at it.
+        # A frame of 2s never is the minimum of an erosion, and a dilation does not read it.
         eroded[:, b] = np.float32(2)
         eroded[0, b, 1:-1, 1:-1] = pages[b]
         rows = np.empty((height + 2, width), np.float32)
@@ -139,10 +118,10 @@ def _forward(
 def _backward(
     low: int, high: int, received: Pages, result: Pages, eroded: Pages, residues: Pages
 ) -> None:  # pragma: no cover - compiled
-    """Fill result with the gradient for p; a minimum or maximum passes it to the first pixel attaining it."""
+    """Fill result with the gradient of p; a minimum or maximum passes it to the first pixel that attains it."""
     steps, _, height, width = residues.shape
     for b in range(low, high):
-        after = np.zeros((height + 2, width + 2), np.float32)  # of the erosion this step made
+        after = np.zeros((height + 2, width + 2), np.float32)  # gradient of the erosion of this step
         for k in range(steps - 1, -1, -1):
             p, e = eroded[k, b], eroded[k + 1, b]
             before = np.zeros((height + 2, width + 2), np.float32)

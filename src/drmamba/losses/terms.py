@@ -1,7 +1,7 @@
 """The terms of the compound loss, each a small function that returns one number.
 
-P: logits; p = sigmoid(P); y: ink, 1 or 0; all (B, H, W) float32. Ratios are taken page by page and
-averaged; a 1 above and below keeps pages without ink, or of nothing but ink, finite.
+P are logits, p = sigmoid(P), y is ink, 1 or 0; all are (B, H, W) float32. Ratios are taken page by page and averaged;
+a 1 in numerator and denominator keeps them finite on pages without ink or of nothing but ink.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from drmamba.losses.skeleton import soft_skeleton
 
 
 def sdf(P: Tensor, distance: Tensor, T: float) -> Tensor:
-    """SmoothL1(tanh(P / T), S(Y)): put the zero level of the logits on the stroke boundary, Eq. (19)."""
+    """SmoothL1(tanh(P / T), S(Y)), Eq. (19), which puts the zero level of the logits on the stroke boundary."""
     return F.smooth_l1_loss(torch.tanh(P / T), distance)
 
 
@@ -24,20 +24,20 @@ def bce(P: Tensor, y: Tensor) -> Tensor:
 
 
 def tversky(p: Tensor, y: Tensor, alpha: float, beta: float) -> Tensor:
-    """One minus the Tversky index: alpha weighs false ink, beta lost ink (0.7 discourages thick strokes)."""
+    """One minus the Tversky index; alpha weighs false ink, beta lost ink, and alpha = 0.7 discourages thick strokes."""
     found, claimed, true = _sum(p * y), _sum(p), _sum(y)
     return (1 - (found + 1) / (found + alpha * (claimed - found) + beta * (true - found) + 1)).mean()
 
 
 def pseudo_f(p: Tensor, y: Tensor, skeleton: Tensor) -> Tensor:
-    """One minus the soft pseudo-F-measure: precision on the pixels, recall on the skeleton of the truth."""
+    """One minus the soft pseudo-F-measure: precision on pixels, recall on the skeleton of the ground truth."""
     precision = (_sum(p * y) + 1) / (_sum(p) + 1)
     recall = (_sum(p * skeleton) + 1) / (_sum(skeleton) + 1)
     return (1 - 2 * precision * recall / (precision + recall)).mean()
 
 
 def cldice(p: Tensor, y: Tensor, skeleton: Tensor, steps: int) -> Tensor:
-    """One minus the centre-line Dice (Shit et al., 2021): each skeleton should lie inside the other's ink."""
+    """One minus the centre-line Dice (Shit et al., 2021), by which each skeleton should lie inside the other's ink."""
     own = soft_skeleton(p, steps)
     precision = (_sum(own * y) + 1) / (_sum(own) + 1)
     sensitivity = (_sum(p * skeleton) + 1) / (_sum(skeleton) + 1)
@@ -45,7 +45,7 @@ def cldice(p: Tensor, y: Tensor, skeleton: Tensor, steps: int) -> Tensor:
 
 
 def boundary(p: Tensor, y: Tensor, band: Tensor) -> Tensor:
-    """The mean ink wrongly predicted on the blank side of the dilated boundary."""
+    """The mean ink that is wrongly predicted on the blank side of the dilated boundary."""
     blank = band * (1 - y)
     return (_sum(p * blank) / (_sum(blank) + 1)).mean()
 

@@ -1,4 +1,4 @@
-"""The contest's scores, as the contest computes them: FM, p-FM, PSNR, DRD and what they are made of."""
+"""The contest's scores as the contest computes them: FM, p-FM, PSNR, DRD and their components."""
 
 from __future__ import annotations
 

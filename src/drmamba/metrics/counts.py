@@ -1,4 +1,4 @@
-"""The four counts of a page against its ground truth, and every measure that follows from them alone."""
+"""The confusion counts of a page against its ground truth, and every measure that follows from them alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from drmamba.metrics.skeleton import Mask
 
 @dataclass(frozen=True)
 class Counts:
-    """Pixels by what they are and what was found; ink is positive."""
+    """The numbers of true and false positives and negatives; ink is positive."""
 
     tp: int
     fp: int
@@ -32,7 +32,7 @@ class Counts:
 
 
 def check_pages(prediction: Mask, truth: Mask) -> None:
-    """Raise unless both are boolean pages of one size."""
+    """Raise unless both are boolean pages of the same size."""
     for name, page in (("prediction", prediction), ("ground truth", truth)):
         if not isinstance(page, np.ndarray) or page.dtype != np.bool_:
             kind = getattr(page, "dtype", type(page).__name__)
@@ -42,24 +42,26 @@ def check_pages(prediction: Mask, truth: Mask) -> None:
             )
         if page.ndim != 2 or page.size == 0:
             raise MetricError(
-                f"the {name} has the shape {page.shape}; a page is (height, width), both over 0"
+                f"the {name} has the shape {page.shape}; a page is (height, width), both above 0"
             )
     if prediction.shape != truth.shape:
         found, wanted = (f"{page.shape[1]} x {page.shape[0]}" for page in (prediction, truth))
-        raise MetricError(f"the prediction is {found} pixels and the ground truth {wanted}; sizes must agree")
+        raise MetricError(
+            f"the prediction has {found} pixels and the ground truth {wanted}; sizes must agree"
+        )
 
 
 def count(prediction: Mask, truth: Mask) -> Counts:
-    """Count once; the measures below are functions of the result."""
+    """Count the pixels once; the measures below are functions of the result."""
     check_pages(prediction, truth)
     tp, found, ink = (int(np.count_nonzero(page)) for page in (prediction & truth, prediction, truth))
     return Counts(tp=tp, fp=found - tp, fn=ink - tp, tn=truth.size - found - ink + tp)
 
 
 def share(part: float, whole: float, counts: Counts) -> float:
-    """How much of the whole a part is, in percent.
+    """The percentage of a part in the whole.
 
-    Where there is no whole, a page without an error gets 100 and any other 0.
+    If the whole is 0, a page without an error gets 100 and any other 0.
     """
     if whole > 0:
         return 100 * part / whole
@@ -67,12 +69,12 @@ def share(part: float, whole: float, counts: Counts) -> float:
 
 
 def precision(counts: Counts) -> float:
-    """Percentage of the ink found that is ink."""
+    """The percentage of the predicted ink that is ink."""
     return share(counts.tp, counts.tp + counts.fp, counts)
 
 
 def recall(counts: Counts) -> float:
-    """Percentage of the ink that was found."""
+    """The percentage of the ink that was found."""
     return share(counts.tp, counts.tp + counts.fn, counts)
 
 
@@ -89,7 +91,7 @@ def psnr(counts: Counts) -> float:
 def nrm(counts: Counts) -> float:
     """Negative rate metric: the mean of the rates of lost ink and of false ink, from 0 to 1.
 
-    A rate among pixels that do not exist is 0.
+    The rate over an empty set of pixels is 0.
     """
     lost = counts.fn / max(counts.fn + counts.tp, 1)
     false = counts.fp / max(counts.fp + counts.tn, 1)

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from drmamba.metrics.counts import check_pages
 from drmamba.metrics.skeleton import Mask
 
-REACH, BLOCK = 2, 8
+REACH = 2  # pixels from the centre to the edge of the 5 x 5 neighbourhood
+BLOCK = 8  # side in pixels of the blocks that normalise the distortion
 
 
 def _reciprocals() -> NDArray[np.float64]:
-    """W: one over the Euclidean distance to the centre, itself 0; the sum is 1."""
+    """W, the reciprocal Euclidean distance to the centre, which itself is 0, normalised to a sum of 1."""
     steps = np.arange(-REACH, REACH + 1)
     distance = np.hypot(steps[:, None], steps[None, :])
     weights = np.divide(1.0, distance, out=np.zeros_like(distance), where=distance > 0)
@@ -29,7 +30,7 @@ _W = _reciprocals()
 
 @njit(cache=True, nogil=True)
 def _distortion(prediction: Any, truth: Any, weights: Any) -> float:
-    """The sum of DRD_k over the flipped pixels: how much the truth around each differs from what was put there."""
+    """The sum of DRD_k over the wrong pixels: how much the ground truth around each differs from it."""
     height, width = truth.shape
     total = 0.0
     for y in range(height):
@@ -43,14 +44,14 @@ def _distortion(prediction: Any, truth: Any, weights: Any) -> float:
 
 
 def mixed_blocks(truth: Mask) -> int:
-    """NUBN: the complete 8 x 8 blocks, from the top left, that hold both ink and paper."""
+    """NUBN, the number of complete 8 x 8 blocks, counted from the top left, that hold both ink and paper."""
     rows, columns = truth.shape[0] // BLOCK, truth.shape[1] // BLOCK
     blocks = truth[: rows * BLOCK, : columns * BLOCK].reshape(rows, BLOCK, columns, BLOCK)
     return int(np.count_nonzero(blocks.any((1, 3)) & ~blocks.all((1, 3))))
 
 
 def drd(prediction: Mask, truth: Mask) -> float:
-    """DRD; 0 if nothing is distorted, inf if something is and the truth has no mixed block to measure it by."""
+    """DRD; 0 without distortion, and inf with distortion if the ground truth has no mixed block to normalise it."""
     check_pages(prediction, truth)
     total: float = _distortion(np.ascontiguousarray(prediction), np.ascontiguousarray(truth), _W)
     blocks = mixed_blocks(truth)

@@ -1,7 +1,8 @@
-"""Stroke widths read off a skeleton: the normalisation that the two weight maps share.
+"""Stroke widths measured on a skeleton: the normalisation that the two weight maps share.
 
-Every value here is a byte in the contest's tool, and its maps show it: distances wrap at 256, and 250 stands
-for "outside". The arithmetic below keeps to that.
+Every value here is a byte in the contest's tool, which is visible in its maps: distances wrap at 256, and 250 stands
+for "outside". The arithmetic below reproduces that. Rows and columns are searched by the same loop written twice,
+because indexing a transposed array would cost time on every access.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from drmamba.metrics.rings import links, nearest
 from drmamba.metrics.shapes import Components, chessboard
 from drmamba.metrics.skeleton import Mask
 
-OUTSIDE = 250  # a distance of 1 to 249 is one; 0 and everything from here on are none
-BLOCK = 16  # cells whose highest value is kept, to walk faster along straight skeletons
+OUTSIDE = 250  # values from here on, and 0, are not distances
+BLOCK = 16  # pixels whose maximum is stored, to search faster along straight skeletons
 Bytes = NDArray[np.uint8]
 
 
 @njit(cache=True, nogil=True)
 def _ordered(values: Any, labels: Any, count: int) -> Any:
-    """The flat places that have a distance, component by component."""
+    """The flat indices of the pixels that have a distance, component by component."""
     starts = np.zeros(count + 2, np.int64)
     for i in range(values.size):
         if 0 < values[i] < OUTSIDE:
@@ -39,7 +40,7 @@ def _ordered(values: Any, labels: Any, count: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _find_across(links: Any, row: int, column: int) -> int:
-    """Follow the links of a row to their end and shorten the way for the next one."""
+    """Follow the links of a row to their end, and shorten the path for the next search."""
     while links[row, column] != column:
         links[row, column] = links[row, links[row, column]]
         column = links[row, column]
@@ -59,10 +60,10 @@ def _find_down(links: Any, row: int, column: int) -> int:
 def _factors(
     distances: Any, skeleton: Any, across: Any, down: Any, near: Any, contour: Any, labels: Any, boxes: Any
 ) -> Any:
-    """Half a stroke's width on every skeleton pixel: its distance, plus one if the stroke is of even width.
+    """Half the stroke width on every skeleton pixel: its distance, plus one if the width is even.
 
-    Each pixel speaks for all skeleton pixels nearest to it, and the last one to speak is heard, so the pixels
-    are asked from the last to the first and a skeleton pixel leaves the links once it has its answer.
+    Each pixel sets the value of all skeleton pixels nearest to it, and the last one to do so counts. So the pixels are
+    visited from the last to the first, and a skeleton pixel is unlinked once it has its value.
     """
     height, width = distances.shape
     factors = np.zeros((height, width), np.uint8)
@@ -106,8 +107,8 @@ def _factors(
 def _extend_ends(factors: Any, skeleton: Any, places: Any) -> None:
     """Let the end of a line take the factor of its one neighbour, plus one.
 
-    Two habits of the contest's tool: a neighbour outside the picture is the pixel itself, and for the one to
-    the lower right the factor is read in the second column of its row (nearly always 0: nothing happens).
+    Two peculiarities of the contest's tool are reproduced: a neighbour outside the picture is the pixel itself, and for
+    the neighbour to the lower right the factor is read in the second column of its row, where it is nearly always 0.
     """
     height, width = skeleton.shape
     for k in range(len(places)):
@@ -127,13 +128,13 @@ def _extend_ends(factors: Any, skeleton: Any, places: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def _differs(area: int, own: int) -> bool:
-    """Whether a neighbour has an area, and another one."""
+    """Whether a neighbour has an area that differs from the pixel's own."""
     return area != 0 and area != own
 
 
 @njit(cache=True, nogil=True)
 def _peaks(distances: Any, factors: Any) -> Any:
-    """Distance times factor (factors are 0 off the skeleton), and its maxima over blocks of rows and columns."""
+    """Distance times factor, which is 0 off the skeleton, and its maxima over blocks of rows and columns."""
     height, width = distances.shape
     peaks = np.zeros((height, width), np.uint16)
     by_row = np.zeros((height, width // BLOCK + 1), np.uint16)
@@ -161,7 +162,7 @@ def _area(
     by_row: Any,
     by_column: Any,
 ) -> int:
-    """The highest of the peaks nearest to one pixel, inside its box."""
+    """The highest of the peaks nearest to one pixel inside its box."""
     radius = nearest(across, down, near, y, x, boxes, label)
     if radius < 0:
         return 0
@@ -198,10 +199,10 @@ def _areas(
     wanted: Any, distances: Any, across: Any, down: Any, near: Any, labels: Any, boxes: Any, peaks: Any,
     by_row: Any, by_column: Any,
 ) -> Any:  # fmt: skip
-    """The highest peak nearest to each wanted place.
+    """The highest peak nearest to each wanted pixel.
 
-    A value that no 4-neighbour shares is replaced by the one to its left. That can need further pixels, above
-    and to the left, which are added as they are met; all replacements are then made in one sweep.
+    A value that no 4-neighbour shares is replaced by the one to its left. That may need further pixels above and to the
+    left, which are added as they are met; all replacements are then made in one pass.
     """
     height, width = distances.shape
     areas = np.full((height, width), -1, np.int32)
@@ -217,7 +218,7 @@ def _areas(
             if asked[y, x]:
                 continue
             asked[y, x] = True
-            inner = 0 < y < height - 1 and 0 < x < width - 1  # at the rim a neighbour is the pixel itself
+            inner = 0 < y < height - 1 and 0 < x < width - 1  # at the edge a neighbour is the pixel itself
             for step in range(3 if inner else 1):
                 row, column = y + (step == 1), x + (step == 2)
                 if areas[row, column] < 0:
@@ -241,7 +242,7 @@ def _areas(
             stack[depth], stack[depth + 1] = (y - 1) * width + x, y * width + x - 1
             depth += 2
 
-    for place in np.sort(lonely[:count]):  # row by row: what is above and to the left is settled
+    for place in np.sort(lonely[:count]):  # row by row, so that the values above and to the left are final
         y, x = divmod(place, width)
         own, above, left = areas[y, x], areas[y - 1, x], areas[y, x - 1]
         if _differs(above, own) and _differs(left, own):
@@ -254,7 +255,7 @@ def _areas(
 
 @njit(cache=True, nogil=True)
 def _raise_ridges(distances: Any, skeleton: Any) -> None:
-    """Add one to a skeleton pixel that is level with its four neighbours (outside the picture: with itself)."""
+    """Add one to a skeleton pixel if its four neighbours have its distance; beyond the edge it is its own neighbour."""
     height, width = distances.shape
     for y in range(height):
         for x in range(width):
@@ -270,10 +271,10 @@ def _raise_ridges(distances: Any, skeleton: Any) -> None:
 
 
 def seed_empty(skeleton: Mask, parts: Components) -> None:
-    """Give every component that thinning left without a skeleton one pixel of it, in place.
+    """Give every component without a skeleton one skeleton pixel, in place.
 
-    That is the pixel to the lower right of its mean place, rounded down, or else the mean place itself: it can
-    lie in a hollow, outside of every component.
+    It is the pixel to the lower right of the component's mean position, rounded down, if that is in a component, or
+    else the mean position itself, which may lie in a hollow, outside every component.
     """
     empty = np.bincount(parts.labels[skeleton], minlength=parts.count + 1) == 0
     empty[0] = False
@@ -291,7 +292,7 @@ def seed_empty(skeleton: Mask, parts: Components) -> None:
 class Medial:
     """Distances, skeleton and stroke widths of one side of a page, ink or paper.
 
-    distances: 0 or OUTSIDE and above where the side has no weight; ridges are raised here, in place.
+    distances: 0, or OUTSIDE and above, where the side has no weight; ridges are raised here, in place.
     """
 
     def __init__(self, distances: Bytes, skeleton: Mask, contour: Mask, parts: Components) -> None:

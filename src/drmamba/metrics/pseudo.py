@@ -1,4 +1,4 @@
-"""p-FM: the contest's, by weight maps (since 2013), and the older one on the skeleton, under its own name."""
+"""p-FM with the contest's weight maps (since 2013), and the older skeleton measure under its own name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pseudo(prediction: Mask, truth: Mask, weights: Weights, counts: Counts | Non
         raise MetricError(f"the weight maps are {weights.recall.shape}, the ground truth {truth.shape}")
     kept, ink, hit, found = _sums(prediction, truth, weights.recall, weights.precision)
     recall = share(kept, ink, counts)
-    # 1 + P_w: the maps hold P_w alone, so the ones are the counts.
+    # The weights are 1 + P_w; the maps hold P_w alone, so the counts contribute the ones.
     exact = share(counts.tp + hit, counts.tp + counts.fp + found, counts)
     return Pseudo(recall, exact, _harmonic(recall, exact))
 
@@ -36,7 +36,7 @@ def pseudo(prediction: Mask, truth: Mask, weights: Weights, counts: Counts | Non
 def skeleton_f_measure(prediction: Mask, truth: Mask) -> float:
     """The p-FM of 2008 to 2012: recall on the skeleton of the ground truth, ordinary precision.
 
-    Its values are not those of p-FM; the contest dropped it in 2013.
+    Its values differ from those of p-FM; the contest dropped it in 2013.
     """
     counts = count(prediction, truth)
     skeleton = thin(np.ascontiguousarray(truth))
@@ -46,7 +46,7 @@ def skeleton_f_measure(prediction: Mask, truth: Mask) -> float:
 
 @njit(cache=True, nogil=True)
 def _sums(prediction: Any, truth: Any, recall: Any, exact: Any) -> Any:
-    """R_w over the ink found and over all ink; P_w over the ink found and over all that was taken for ink."""
+    """The sums of R_w over the ink found and over all ink, and of P_w over the ink found and over all predicted ink."""
     kept, ink, hit, found = 0.0, 0.0, 0.0, 0.0
     for y in range(truth.shape[0]):
         for x in range(truth.shape[1]):

@@ -1,7 +1,7 @@
-"""The pixels of a mask at one chessboard distance from a place: the sides of a square window about it.
+"""The pixels of a mask at one chessboard distance from a pixel, which lie on the sides of a square window around it.
 
-They are what the contest's tool looks at when it asks for the nearest contour or skeleton: all pixels of the
-first window side that meets any, inside the box of the component that asks.
+The contest's tool takes them as the nearest contour or skeleton: all pixels on the sides of the first window that meets
+any, inside the bounding box of the pixel's component. No library has this search.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def links(mask: Any) -> Any:
-    """For every pixel the next one of the mask in its row, and in its column; beyond the last: the size.
+    """For every pixel, the next mask pixel in its row and in its column, or the size if there is none.
 
-    With them a walk along the side of a window costs the pixels it meets, not the pixels it passes.
+    With these links the cost of a search along the side of a window is the number of mask pixels on it.
     """
     height, width = mask.shape
     across = np.empty((height, width + 1), np.int32)
@@ -32,7 +32,7 @@ def links(mask: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def hits(across: Any, down: Any, y: int, x: int, radius: int, boxes: Any, label: int, found: Any) -> int:
-    """Write the flat places of the pixels at exactly this distance, inside the box; return their count."""
+    """Write the flat indices of the pixels at exactly this distance inside the box; returns their number."""
     top, left, bottom, right = boxes[label, 0], boxes[label, 1], boxes[label, 2], boxes[label, 3]
     width = down.shape[1]
     first, last = max(x - radius, left), min(x + radius, right)
@@ -74,7 +74,7 @@ def _meets(across: Any, down: Any, y: int, x: int, radius: int, boxes: Any, labe
 
 @njit(cache=True, nogil=True)
 def nearest(across: Any, down: Any, distance: Any, y: int, x: int, boxes: Any, label: int) -> int:
-    """Distance to the nearest pixel of the mask that lies in the box of a label; -1 if it holds none.
+    """The distance to the nearest mask pixel inside the box of a label, or -1 if there is none.
 
     `distance` is the chessboard distance to the mask on the whole page.
     """

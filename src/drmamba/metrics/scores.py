@@ -1,4 +1,4 @@
-"""All scores of a page in one call, their means over pages, and what each of them means."""
+"""All scores of a page in one call, their means over pages, and their definitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from drmamba.metrics.pseudo import pseudo
 from drmamba.metrics.skeleton import Mask
 from drmamba.metrics.weights import Weights, weight_maps
 
-VERSION = "1"  # of the definitions below; raised whenever a number could change
+VERSION = "1"  # version of the definitions below, which is raised whenever a score could change
 
 DEFINITIONS = {
     "fm": "F-measure in percent, 200 P R / (P + R); ink is the positive class",
@@ -38,7 +38,7 @@ MEANS = (
 
 @dataclass(frozen=True)
 class Scores:
-    """One page's scores; `notes` names every convention that stood in for an undefined ratio."""
+    """The scores of one page; `notes` names every convention that replaced an undefined ratio."""
 
     fm: float
     pfm: float
@@ -58,7 +58,7 @@ NAMES = tuple(field.name for field in fields(Scores) if field.name != "notes")
 def score(prediction: Mask, truth: Mask, weights: Weights | None = None) -> Scores:
     """Score a page, True = ink, against its ground truth.
 
-    weights: the ground truth's maps, if they are at hand; they are made otherwise.
+    weights: the weight maps of the ground truth, which are computed if they are not given.
     """
     counts = count(prediction, truth)
     weighted = pseudo(prediction, truth, weights or weight_maps(truth), counts)
@@ -77,7 +77,7 @@ def score(prediction: Mask, truth: Mask, weights: Weights | None = None) -> Scor
 
 
 def _notes(counts: Counts, truth: Mask) -> tuple[str, ...]:
-    """Which conventions were needed."""
+    """The conventions that replaced undefined ratios."""
     notes = []
     if counts.tp + counts.fn == 0:
         value = "0 (there is false ink)" if counts.wrong else "100 (nothing is wrong)"
@@ -93,16 +93,16 @@ def _notes(counts: Counts, truth: Mask) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Summary:
-    """Means over pages."""
+    """The mean scores over pages."""
 
     pages: int
     mean: dict[str, float]
     infinite: dict[str, int]  # measure -> pages with an infinite value, where there are any
-    finite_mean: dict[str, float]  # of those measures, over the other pages; missing where none is left
+    finite_mean: dict[str, float]  # the means of those measures over the other pages, if there are any
 
 
 def summarize(rows: Sequence[Scores]) -> Summary:
-    """Means of every measure; see MEANS for how an infinite value counts."""
+    """The mean of every measure; MEANS says how an infinite value counts."""
     if not rows:
         raise MetricError("there is no page to take a mean of")
     table = {name: np.array([getattr(row, name) for row in rows], dtype=np.float64) for name in NAMES}

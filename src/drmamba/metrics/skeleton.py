@@ -1,4 +1,8 @@
-"""The skeleton behind the contest's weights: Zhang and Suen's thinning (1984), then Lee and Chen's clean-up (1992)."""
+"""The skeleton of the contest's weights: Zhang and Suen's thinning (1984), then Lee and Chen's clean-up (1992).
+
+It is written here because scipy has no thinning, and other libraries' skeletons differ from the contest's in single
+pixels, which would change its weight maps.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +23,12 @@ def _bits(code: int) -> list[int]:
 
 
 def _crossings(ring: list[int]) -> int:
-    """Steps from paper to ink once around the pixel."""
+    """The number of changes from paper to ink around the pixel."""
     return sum(not ring[k] and ring[(k + 1) % 8] for k in range(8))
 
 
 def _zhang_suen(code: int, phase: int) -> bool:
-    """Whether Zhang and Suen's first (0) or second (1) half-step takes the pixel away."""
+    """Whether Zhang and Suen's first (0) or second (1) half-step removes the pixel."""
     ring = _bits(code)
     north, east, south, west = ring[0], ring[_EAST], ring[_SOUTH], ring[_WEST]
     if not 2 <= sum(ring) <= 6 or _crossings(ring) != 1:
@@ -35,20 +39,20 @@ def _zhang_suen(code: int, phase: int) -> bool:
 
 
 def _simple(code: int) -> bool:
-    """Whether the pixel is no end point and its removal leaves the 8-connectivity as it is."""
+    """Whether the pixel is not an end point and its removal preserves 8-connectivity."""
     paper = [1 - bit for bit in _bits(code)]
     gaps = sum(paper[k] - paper[k] * paper[k + 1] * paper[(k + 2) % 8] for k in (0, 2, 4, 6))
     return gaps == 1 and sum(paper) <= 6
 
 
 def _clean_up(code: int) -> bool:
-    """Lee and Chen's Table 1: what is simple goes, unless Zhang and Suen's rule had covered it.
+    """Lee and Chen's Table 1: a simple pixel is removed, unless Zhang and Suen's rule covers it.
 
-    Four of its 256 entries do not follow that rule: the contest's maps need them as they are here.
+    Four of its 256 entries do not follow that rule; the contest's maps need them as they are here.
     """
     if code in (0x0E, 0xE0):  # the three pixels to the east, or to the west
         return True
-    if code in (0x15, 0x51):  # a junction upright on the east or west side
+    if code in (0x15, 0x51):  # a vertical line with a junction to the east or west
         return False
     return _simple(code) and not (_zhang_suen(code, 0) or _zhang_suen(code, 1))
 
@@ -64,7 +68,7 @@ _REMOVE = np.array(
 
 @njit(cache=True, nogil=True)
 def _erase(pixel: int, alive: Any, codes: Any, steps: Any) -> None:
-    """Take one pixel away and tell its eight neighbours."""
+    """Remove one pixel and update its eight neighbours."""
     alive[pixel] = False
     for k in range(8):
         codes[pixel + steps[k]] &= 255 ^ (1 << ((k + 4) & 7))
@@ -74,12 +78,12 @@ def _erase(pixel: int, alive: Any, codes: Any, steps: Any) -> None:
 def _thin(alive: Any, stride: int, remove: Any) -> None:
     """Thin a flat mask with an empty margin of one pixel, in place.
 
-    A pixel is looked at again only after one of its neighbours went, so a sweep costs the moving front
+    A pixel is examined again only after one of its neighbours was removed, so the cost of a pass is the moving front
     and not the page.
     """
     steps = np.array([-stride, 1 - stride, 1, stride + 1, stride, stride - 1, -1, -stride - 1])
     codes = np.zeros(alive.size, np.uint8)
-    pending = np.zeros(alive.size, np.uint8)  # bit s: waits for half-step s
+    pending = np.zeros(alive.size, np.uint8)  # bit s is set while the pixel waits for half-step s
     room = 0
     for pixel in range(alive.size):
         if alive[pixel]:
@@ -106,7 +110,7 @@ def _thin(alive: Any, stride: int, remove: Any) -> None:
                     doomed[count] = pixel
                     count += 1
             waiting[phase] = 0
-            for k in range(count):  # all at once: the test above saw the state before this half-step
+            for k in range(count):  # all at once, because the test above used the state before this half-step
                 _erase(doomed[k], alive, codes, steps)
             for k in range(count):
                 for j in range(8):
@@ -124,7 +128,7 @@ def _thin(alive: Any, stride: int, remove: Any) -> None:
             doomed[count] = pixel
             count += 1
     changed = True
-    while changed:  # one pixel after the other: each sees what went before it
+    while changed:  # one pixel after the other, each with the earlier ones removed
         changed = False
         for k in range(count):
             pixel = doomed[k]
@@ -134,7 +138,7 @@ def _thin(alive: Any, stride: int, remove: Any) -> None:
 
 
 def thin(mask: Mask) -> Mask:
-    """The skeleton of a mask; what lies outside the picture counts as empty."""
+    """The skeleton of a mask; pixels outside the picture count as empty."""
     padded = np.pad(mask, 1)
     _thin(padded.reshape(-1), padded.shape[1], _REMOVE)
     return np.ascontiguousarray(padded[1:-1, 1:-1])

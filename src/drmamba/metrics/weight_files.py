@@ -1,6 +1,6 @@
 """Weight maps in the contest's own files, `<name>_RWeights.dat` and `<name>_PWeights.dat`.
 
-Each is text: the values row by row with six decimals, two spaces after each, no line breaks. Files compressed
+They are text: the values row by row with six decimals and two spaces after each, without line breaks. Files compressed
 with gzip (`.dat.gz`) are read too.
 """
 
@@ -18,11 +18,11 @@ from drmamba.files import write_atomic
 from drmamba.metrics.skeleton import Mask
 from drmamba.metrics.weights import Weights, weight_maps
 
-WIDEST = 64  # bytes of text that one value may take
+WIDEST = 64  # largest number of bytes of text per value
 
 
 def weight_paths(folder: Path, name: str) -> tuple[Path, Path]:
-    """Where the recall and precision maps of a page lie."""
+    """The paths of the recall and precision maps of a page."""
     return folder / f"{name}_RWeights.dat", folder / f"{name}_PWeights.dat"
 
 
@@ -33,25 +33,27 @@ def write_weights(folder: Path | str, name: str, weights: Weights) -> None:
     for path, values in zip(weight_paths(folder, name), (weights.recall, weights.precision), strict=True):
         known, places = np.unique(values, return_inverse=True)
         words = np.array([f"{value:.6f}  ".encode() for value in known.tolist()])
-        write_atomic(path, words[places].tobytes())  # all words are equally long: no value reaches 10
+        write_atomic(
+            path, words[places].tobytes()
+        )  # all words have the same length, because no value reaches 10
 
 
 def read_weights(folder: Path | str, name: str, truth: Mask) -> Weights | None:
-    """The stored maps of a page, None if neither is there; raise if they cannot belong to its ground truth."""
+    """The stored maps of a page, or None if there are none; raises if they do not fit its ground truth."""
     paths = [_existing(path) for path in weight_paths(Path(folder), name)]
     if paths == [None, None]:
         return None
     for path, wanted in zip(paths, weight_paths(Path(folder), name), strict=True):
         if path is None:
-            raise MetricError(f"{wanted} is missing, though the other weight map of {name} is there")
+            raise MetricError(f"{wanted} is missing, although the other weight map of {name} exists")
     recall, precision = (_read(path, truth) for path in paths if path)
     if recall[~truth].any() or precision[truth].any():
-        raise MetricError(f"{paths[0]} and {paths[1]} were made for another ground truth: delete them")
+        raise MetricError(f"{paths[0]} and {paths[1]} were made for another ground truth; delete them")
     return Weights(recall, precision)
 
 
 def stored_weights(folder: Path | str, name: str, truth: Mask) -> Weights:
-    """The stored maps of a page; made and stored if they are not there yet."""
+    """The stored maps of a page, which are computed and stored if they do not exist yet."""
     weights = read_weights(folder, name, truth)
     if weights is None:
         weights = weight_maps(truth)
@@ -80,5 +82,5 @@ def _read(path: Path, truth: Mask) -> NDArray[np.float32]:
             f"{path} does not hold the {truth.size} values of a page of {width} x {height} pixels"
         )
     if not (values >= 0).all() or not np.isfinite(values).all():
-        raise MetricError(f"{path} holds values that are no weights (negative, infinite or not a number)")
+        raise MetricError(f"{path} holds values that are not weights (negative, infinite or not a number)")
     return values.reshape(truth.shape)

@@ -1,7 +1,7 @@
 """The contest's weight maps, R_w and P_w, after Ntirogiannis, Gatos and Pratikakis (IEEE TIP 22(2), 2013).
 
-R_w lets every stroke count alike, thick or thin; P_w lets false ink count more the farther it lies from a
-stroke, up to one stroke width. Equation numbers are that article's.
+R_w gives every stroke the same weight, thick or thin; P_w gives false ink more weight the farther it lies from a
+stroke, up to one stroke width. Equation numbers are those of the article.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from drmamba.metrics.rings import hits, links, nearest
 from drmamba.metrics.shapes import Components, chessboard, components
 from drmamba.metrics.skeleton import Mask, thin
 
-VERSION = 1  # raised whenever a map changes, so that stored ones are made anew
-CEILING = 2.0  # of P_w
+CEILING = 2.0  # largest value of P_w
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,7 @@ class Weights:
 
 
 def weight_maps(truth: Mask) -> Weights:
-    """Both maps of a ground truth; True is ink."""
+    """Both maps of a ground truth, in which True is ink."""
     truth = np.ascontiguousarray(truth)
     parts = components(truth)
     skeleton = thin(truth)
@@ -73,9 +72,7 @@ def _paper_weights(
     bound = reach.copy()  # N_P, Eq. (11)
     merging = np.zeros_like(between)
     merging[between] = _gap_widths(medial, between) > 0
-    if (
-        merging.any()
-    ):  # where two components compete for a pixel, the gap between them can be the smaller bound
+    if merging.any():  # where two components are near a pixel, the gap between them can be the smaller bound
         room = reach.astype(np.int16) - distances
         contested = (room > 0) & (chessboard(merging) <= room)
         bound[contested] = np.minimum(reach[contested], _gap_widths(medial, contested))
@@ -91,7 +88,7 @@ def _gap_widths(medial: Medial, wanted: Mask) -> NDArray[np.uint8]:
 
 @njit(cache=True, nogil=True)
 def _quotients(distances: Any, bounds: Any, ceiling: float) -> Any:
-    """Distance by bound, 0 where there is no bound."""
+    """Distance divided by bound, and 0 where there is no bound."""
     height, width = distances.shape
     quotients = np.zeros((height, width), np.float32)
     for y in range(height):
@@ -102,14 +99,14 @@ def _quotients(distances: Any, bounds: Any, ceiling: float) -> Any:
 
 
 def _contour(truth: Mask) -> Mask:
-    """Ink with a 4-neighbour that is paper; outside the picture all is paper."""
+    """Ink with a 4-neighbour that is paper; everything outside the picture is paper."""
     padded = np.pad(truth, 1)
     inner = padded[:-2, 1:-1] & padded[2:, 1:-1] & padded[1:-1, :-2] & padded[1:-1, 2:]
     return truth & ~inner
 
 
 def _reached(shape: tuple[int, ...], parts: Components, margins: NDArray[np.int64]) -> Mask:
-    """The pixels in some component's box, once that is widened by its margin on every side."""
+    """The pixels inside the bounding box of any component, enlarged by its margin on every side."""
     height, width = shape
     top, left, bottom, right = (parts.boxes[1:, k].astype(np.int64) for k in range(4))
     margin = margins[1:]
@@ -124,7 +121,7 @@ def _reached(shape: tuple[int, ...], parts: Components, margins: NDArray[np.int6
 
 @njit(cache=True, nogil=True)
 def _positive_sums(steps: Any) -> Any:
-    """Where the steps above and to the left of a pixel, and its own, sum to more than 0."""
+    """Where the sum of the steps above and to the left of a pixel, including its own, is positive."""
     height, width = steps.shape[0] - 1, steps.shape[1] - 1
     positive = np.empty((height, width), np.bool_)
     above = np.zeros(width, np.int32)
@@ -139,10 +136,10 @@ def _positive_sums(steps: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _gap_distances(away: Any, reached: Any, labels: Any, boxes: Any) -> Any:
-    """Distance of paper from the contour, where a stroke reaches, as a byte.
+    """The distance of paper from the contour as a byte, or OUTSIDE beyond the reach of all strokes.
 
-    The contest's tool grows a window about each pixel, and gives up (0) when the window, cut at the picture's
-    edge, covers exactly the box of the pixel's gap before it meets a contour: as in the middle of a square hole.
+    The contest's tool grows a window around each pixel, and gives up (0) when the window, cut at the picture's edge,
+    covers exactly the box of the pixel's gap before it meets a contour, as in the middle of a square hole.
     """
     height, width = away.shape
     distances = np.zeros((height, width), np.uint8)
@@ -154,9 +151,8 @@ def _gap_distances(away: Any, reached: Any, labels: Any, boxes: Any) -> Any:
                 distances[y, x] = OUTSIDE
                 continue
             top, left, bottom, right = boxes[labels[y, x]]
-            least = max(
-                max(y - top, bottom - y), max(x - left, right - x)
-            )  # the first window to cover the box
+            # The radius of the first window that covers the box.
+            least = max(max(y - top, bottom - y), max(x - left, right - x))
             fits = (
                 (y - least == top or (top == 0 and y - least < 0))
                 and (x - least == left or (left == 0 and x - least < 0))
@@ -170,7 +166,7 @@ def _gap_distances(away: Any, reached: Any, labels: Any, boxes: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _occupied(across: Any, boxes: Any) -> Any:
-    """Whether each box holds a linked pixel at all; the hole of a rectangular frame does not."""
+    """Whether each box holds any linked pixel; the hole of a rectangular frame holds none."""
     occupied = np.zeros(len(boxes), np.bool_)
     for label in range(1, len(boxes)):
         top, left, bottom, right = boxes[label]
@@ -185,7 +181,7 @@ def _occupied(across: Any, boxes: Any) -> Any:
 def _surroundings(
     distances: Any, away: Any, contour: Any, owners: Any, strokes: Any, labels: Any, boxes: Any
 ) -> Any:
-    """The stroke width that reaches each paper pixel (0: none does), and whether two components lie nearest."""
+    """The stroke width that reaches each paper pixel, 0 if none does, and whether two components are nearest to it."""
     height, width = distances.shape
     reach = np.zeros((height, width), np.uint8)
     between = np.zeros((height, width), np.bool_)

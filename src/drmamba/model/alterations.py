@@ -1,4 +1,4 @@
-"""The network with a part of its block replaced: what each route and the gate are worth to a trained model."""
+"""Copies of a trained network with part of its block replaced, to measure what each route and the gate contribute."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from drmamba.model.block import DualRouteBlock, Maps
 from drmamba.model.network import DRMamba
 
-# D or B gone, beta the same everywhere, and what the block adds the same everywhere.
+# D or B is zero, beta is its mean over the map, or the block's contribution is its mean over the map.
 Alteration = Literal["D=0", "B=0", "beta=mean", "block=mean"]
 ALTERATIONS: tuple[Alteration, ...] = get_args(Alteration)
 
@@ -39,7 +39,7 @@ class _AlteredBlock(nn.Module):
         if self.alteration == "D=0":
             D = D * 0
         elif self.alteration == "B=0":
-            B, beta = B * 0, beta * 0  # O = D, whatever level B rests at
+            B, beta = B * 0, beta * 0  # O = D, whatever the resting level of B
         else:
             beta = beta.mean((2, 3), keepdim=True).expand_as(beta)
         found = Maps(D, B, beta)

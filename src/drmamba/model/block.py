@@ -12,14 +12,14 @@ from torch import Tensor, nn
 from drmamba.config import Backend, BlockConfig
 from drmamba.ops import dual_route_scan, linear_scan, scan_orders
 
-SLOWEST = 1e-5  # the smallest decay rate, so that A_B stays positive for any parameter value
-UNBALANCED_BETA = 0.5  # the gate of unbalanced blocks where it does not depend on the input
-TYPICAL_DELTA = math.log(2)  # softplus(0): the time scale before anything is learned
-GAP = 0.7  # A_D - A_B at the start: the detail route remembers about two tokens
+SLOWEST = 1e-5  # smallest decay rate, which keeps A_B positive for any parameter value
+UNBALANCED_BETA = 0.5  # value of a gate that does not depend on the input, in unbalanced blocks
+TYPICAL_DELTA = math.log(2)  # softplus(0), the time scale before training
+GAP = 0.7  # initial A_D - A_B, at which the detail route remembers about two tokens
 
 
 class Maps(NamedTuple):
-    """What the block saw, each (B, d, h, w): both routes summed over the scan orders, and the gate."""
+    """The block's maps, each (B, d, h, w): both routes summed over the scan orders, and the gate."""
 
     D: Tensor
     B: Tensor
@@ -29,15 +29,15 @@ class Maps(NamedTuple):
 class DualRouteBlock(nn.Module):
     """Scan the decoded map along a fast and a slow route and subtract the gated background.
 
-    The states of Eqs. (9) and (10) are sums whose size grows with the memory of their route, 1 / (1 - a), so that the
-    slow route would drown the fast one. A balanced block starts with beta = (1 - a_B) / (1 - a_D) for a typical delta,
-    channel by channel: then D and beta*B are of one size, and no equation changes. Where the ablations have no gate,
-    the same constants scale B.
+    The states of Eqs. (9) and (10) are sums whose magnitude grows with the horizon of their route, 1 / (1 - a), so that
+    the slow route would dominate the fast one. A balanced block starts with beta = (1 - a_B) / (1 - a_D) for a typical
+    delta, channel by channel: then D and beta*B have the same magnitude, and no equation changes. In ablations without
+    a gate the same constants scale B.
 
-    Even then D may be idle: B hardly varies over a page, so that beta, which does, can write all that matters onto it
-    as onto a carrier wave. In a centred block the constants scale B itself, and a learned resting level B_0 is taken
-    off, O = D - beta * (B - B_0): local structure has to go through D, and B says how the background differs from even
-    paper.
+    Even then D may contribute nothing: B hardly varies over a page, so that beta, which does, can modulate it like a
+    carrier wave. In a centred block the constants scale B itself, and a learned resting level B_0 is subtracted,
+    O = D - beta * (B - B_0): local structure has to pass through D, and B expresses how the background differs from
+    even paper.
     """
 
     balance: Tensor
@@ -50,8 +50,10 @@ class DualRouteBlock(nn.Module):
         self.project = nn.Linear(width, d)
         self.local = nn.Conv2d(d, d, 3, padding=1, groups=d)
         self.has_beta = config.routes == "dual" and config.fusion == "subtract" and config.beta == "input"
-        self.gates = nn.Linear(d, (4 if self.has_beta else 3) * d)  # W_s, W_g, W_delta, W_beta side by side
-        # Horizons 1 / (delta * A_B), in tokens, where delta is still the typical one.
+        self.gates = nn.Linear(
+            d, (4 if self.has_beta else 3) * d
+        )  # W_s, W_g, W_delta and W_beta, concatenated
+        # Horizons 1 / (delta * A_B), in tokens, for the typical delta.
         horizons = torch.exp(torch.linspace(math.log(config.horizons[0]), math.log(config.horizons[1]), d))
         self.rate_B = nn.Parameter(_softplus_inverse(1 / (TYPICAL_DELTA * horizons)))
         if config.routes == "dual" and config.decay == "gap":
@@ -72,12 +74,12 @@ class DualRouteBlock(nn.Module):
 
     @torch.no_grad()
     def _balance(self) -> Tensor:
-        """(d,): how much smaller the fast route's sums are than the slow one's, (1 - a_B) / (1 - a_D)."""
+        """(d,), the ratio of the fast route's magnitude to the slow one's, (1 - a_B) / (1 - a_D)."""
         if not self.config.balanced:
             return torch.full(
                 (self.config.width,), UNBALANCED_BETA if self.config.fusion == "subtract" else 1.0
             )
-        # From the horizons, not from learned rates: the constants are part of the architecture.
+        # The constants are part of the architecture: they follow from the horizons, not from learned rates.
         A_D, A_B = self.rates()
         return torch.expm1(-TYPICAL_DELTA * A_B) / torch.expm1(-TYPICAL_DELTA * A_D)
 
@@ -87,21 +89,21 @@ class DualRouteBlock(nn.Module):
         if self.has_beta:
             self.gates.bias[3 * d :] = torch.logit(self.balance, eps=1e-4)
         elif hasattr(self, "join"):
-            self.join.weight[:, d:] *= self.balance  # the columns that meet B
+            self.join.weight[:, d:] *= self.balance  # the columns that multiply B
 
     def rates(self) -> tuple[Tensor, Tensor]:
-        """(A_D, A_B), Eq. (7): A_D > A_B > 0 for any parameter value, unless the ablation shares them."""
+        """A_D and A_B of Eq. (7), with A_D > A_B > 0 for any parameter value unless an ablation shares them."""
         A_B = F.softplus(self.rate_B.float()) + SLOWEST
         if not hasattr(self, "A_gap"):
             return A_B, A_B
         A_D = A_B + F.softplus(self.A_gap.float())
-        # Rounding may swallow a tiny gap beside a large rate; the next float up keeps the order strict.
+        # Rounding may remove a tiny gap beside a large rate; the next larger float keeps the order strict.
         return torch.maximum(A_D, torch.nextafter(A_B, A_B.new_tensor(torch.inf)).detach()), A_B
 
     def forward(
         self, u: Tensor, *, suppress: float | Tensor = 1.0, maps: bool = False
     ) -> tuple[Tensor, Maps | None]:
-        """U_2 (B, C, h, w) to the same shape, and the maps if asked for. `suppress` scales beta."""
+        """Transform U_2 (B, C, h, w) to the same shape; also return the maps if asked for. `suppress` scales beta."""
         height, width = u.shape[-2:]
         s, g, delta, beta = (x.flatten(1, 2) for x in self.gated(u, suppress))  # each (B, T, d)
         orders = scan_orders(self.config.directions, height, width)
@@ -127,12 +129,12 @@ class DualRouteBlock(nn.Module):
         return s, g, delta, beta
 
     def fuse(self, u: Tensor, maps: Maps, suppress: float | Tensor = 1.0) -> Tensor:
-        """The block's output from maps that `forward` gave at suppress = 1: what another knob would give."""
+        """The block's output for another `suppress`, from the maps that `forward` gave at suppress = 1."""
         D, B, beta = (x.flatten(2).transpose(1, 2) for x in maps)
         return self.joined(u, D, B, beta * suppress)
 
     def joined(self, u: Tensor, D: Tensor, B: Tensor, beta: Tensor) -> Tensor:
-        """The block's output from both routes, summed over the orders, and the gate: tokens in row order."""
+        """The block's output from both routes, summed over the orders, and the gate, with tokens in row order."""
         return self._output(u, self._fused(D, B, beta))
 
     def _output(self, u: Tensor, O_DR: Tensor) -> Tensor:
@@ -143,7 +145,7 @@ class DualRouteBlock(nn.Module):
     def _routes(
         self, s: Tensor, g: Tensor, delta: Tensor, beta: Tensor, orders: Tensor, maps: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Eqs. (7)-(12) and their ablations: O_DR, and D and B (empty unless they were needed apart)."""
+        """Eqs. (7)-(12) and their ablations: O_DR, D and B; the latter two are empty unless the maps are needed."""
         A_D, A_B = self.rates()
         if self.config.routes == "single":
             h = self._sum_scans(torch.exp(-delta * A_B), g * s, orders)
@@ -160,7 +162,7 @@ class DualRouteBlock(nn.Module):
         return self._fused(D, B, beta), D, B
 
     def scaled(self, B: Tensor) -> Tensor:
-        """The sums of Eq. (10), (..., d), in the units in which the fusion takes them."""
+        """The sums of Eq. (10), (..., d), scaled as the fusion expects them."""
         return self.balance * B if self.centred else B
 
     def _fused(self, D: Tensor, B: Tensor, beta: Tensor) -> Tensor:

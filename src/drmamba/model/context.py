@@ -1,9 +1,9 @@
 """Page context: deep features of the reduced page, added to those of a window where it lies.
 
-Whether a pale stroke is ink or shows through from the other side depends on how dark the page's ink is, and the
-nearest ink may be a thousand pixels away. So the encoder also sees the whole page, reduced, and what it finds there at
-strides 16 and 32 is sampled under each window and added to F_3 and F_4 through 1x1 convolutions that start at zero.
-This is no part of the paper (docs/paper_map.md).
+Whether a pale stroke is ink or bleed-through depends on how dark the page's ink is, and the nearest ink may be a
+thousand pixels away. So the encoder also sees the whole page, reduced, and its features at strides 16 and 32 are
+sampled under each window and added to F_3 and F_4 through 1 x 1 convolutions that are initialized to zero. This is not
+part of the paper (docs/paper_map.md).
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from drmamba.model.page_tiles import seen_in_tiles
 
 
 class PageFeatures(NamedTuple):
-    """The reduced page as windows need it: its projected F_3 and F_4, each (B, C, h, w)."""
+    """The features of a reduced page: its projected F_3 and F_4, each (B, C, h, w)."""
 
     f3: Tensor
     f4: Tensor
 
 
-class Looker(Protocol):
-    """A network that sees whole pages."""
+class SupportsLook(Protocol):
+    """A network that computes the features of reduced pages."""
 
     def look(self, reduced: Tensor) -> PageFeatures | None:
-        """What windows need to know of their page."""
+        """The features of a reduced page, or None without page context."""
 
 
 class PageContext(nn.Module):
-    """Adds the page's features to a window's."""
+    """Adds the features of the page to those of a window."""
 
     def __init__(self, widths: Sequence[int], reduction: int) -> None:
         super().__init__()
@@ -49,10 +49,10 @@ class PageContext(nn.Module):
     def forward(
         self, features: Sequence[Tensor], page: PageFeatures, place: Tensor, visible: Tensor | None = None
     ) -> list[Tensor]:
-        """Features of windows with those of their pages added.
+        """The features of windows with those of their pages added.
 
-        `place`, (B, 2), holds the top and left of each window on its page, in the window's own pixels; windows that
-        are not `visible`, (B,), do not see their page.
+        `place`, (B, 2), holds the top and left of each window on its page, in the window's own pixels. `visible`, (B,),
+        is 0 for windows that get no page features.
         """
         result = list(features[:2])
         for feature, found, stride in zip(features[2:], page, STRIDES[2:], strict=True):
@@ -64,7 +64,7 @@ class PageContext(nn.Module):
 
 
 def sampled(found: Tensor, place: Tensor, size: Sequence[int], stride: int, reduction: int) -> Tensor:
-    """The part of a page's feature map that lies under a window, interpolated linearly to the window's own cells.
+    """The part of a page's feature map under a window, interpolated linearly to the window's own cells.
 
     found: (B or 1, C, h, w)   place: (B, 2)   size: rows and columns of the window's map   ->   (B, C, *size)
     """
@@ -77,16 +77,15 @@ def sampled(found: Tensor, place: Tensor, size: Sequence[int], stride: int, redu
 
 
 def _interpolation(start: Tensor, count: int, cells: int, stride: int, reduction: int) -> Tensor:
-    """(B, count, cells): how much each cell of the page counts for each cell of the window, along one axis."""
+    """The interpolation weights along one axis, (B, count, cells): of each page cell for each window cell."""
     middle = start[:, None] + (torch.arange(count, device=start.device) + 0.5) * stride  # page pixels
-    at = (middle / (stride * reduction) - 0.5).clamp(
-        0, cells - 1
-    )  # cells of the page, whose middles are integers
+    # In cells of the page, whose centres have integer positions.
+    at = (middle / (stride * reduction) - 0.5).clamp(0, cells - 1)
     return (1 - (at[..., None] - torch.arange(cells, device=start.device)).abs()).clamp_min(0)
 
 
-def look_in_tiles(network: Looker, page: Tensor) -> PageFeatures | None:
-    """`network.look` on a page of any size, (1, 3, h, w); in tiles where it is large."""
+def look_in_tiles(network: SupportsLook, page: Tensor) -> PageFeatures | None:
+    """`network.look` on a page of any size, (1, 3, h, w), in tiles if it is large."""
     height, width = page.shape[-2:]
     found = seen_in_tiles(
         lambda rows, columns: network.look(page[:, :, rows, columns]), height, width, torch.cat

@@ -1,4 +1,7 @@
-"""ConvNeXt encoder (Liu et al., 2022) with timm's parameter names, so that its ImageNet files load as they are."""
+"""ConvNeXt encoder (Liu et al., 2022) with timm's parameter names, so that its ImageNet files load unchanged.
+
+It is written here, as the other encoders are, so that the package needs neither timm nor torchvision.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-# name -> (depths, widths); timm's sizes
+# Depths and widths of the stages, as in timm.
 SIZES = {
     "convnext_atto": ((2, 2, 6, 2), (40, 80, 160, 320)),
     "convnext_femto": ((2, 2, 6, 2), (48, 96, 192, 384)),
@@ -37,7 +40,7 @@ class Mlp(nn.Module):
         return y
 
 
-class Block(nn.Module):
+class ConvNeXtBlock(nn.Module):
     """Depth-wise 7 x 7, normalization, inverted bottleneck, layer scale, residual."""
 
     def __init__(self, width: int) -> None:
@@ -53,7 +56,7 @@ class Block(nn.Module):
         return x + y.permute(0, 3, 1, 2)
 
 
-class Stage(nn.Module):
+class ConvNeXtStage(nn.Module):
     def __init__(self, width_in: int, width: int, depth: int, shrink: bool) -> None:
         super().__init__()
         self.downsample = (
@@ -61,7 +64,7 @@ class Stage(nn.Module):
             if shrink
             else nn.Identity()
         )
-        self.blocks = nn.Sequential(*(Block(width) for _ in range(depth)))
+        self.blocks = nn.Sequential(*(ConvNeXtBlock(width) for _ in range(depth)))
 
     def forward(self, x: Tensor) -> Tensor:
         y: Tensor = self.blocks(self.downsample(x))
@@ -80,7 +83,7 @@ class ConvNeXt(nn.Module):
         self.stem = nn.Sequential(nn.Conv2d(3, self.widths[0], 4, stride=4), ChannelNorm(self.widths[0]))
         inputs = (self.widths[0], *self.widths[:-1])
         self.stages = nn.ModuleList(
-            Stage(width_in, width, depth, shrink=i > 0)
+            ConvNeXtStage(width_in, width, depth, shrink=i > 0)
             for i, (width_in, width, depth) in enumerate(zip(inputs, self.widths, depths, strict=True))
         )
         self.apply(initialize)
@@ -95,7 +98,7 @@ class ConvNeXt(nn.Module):
 
 
 def initialize(module: nn.Module) -> None:
-    """Truncated normal weights and zero biases, as ConvNeXt and VMamba start."""
+    """Truncated normal weights and zero biases, the initialization of ConvNeXt and VMamba."""
     if isinstance(module, nn.Conv2d | nn.Linear):
         nn.init.trunc_normal_(module.weight, std=0.02)
         if module.bias is not None:

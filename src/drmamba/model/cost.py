@@ -1,26 +1,25 @@
-"""What a network costs: its parameters, and its arithmetic for one window."""
+"""The cost of a network: its parameters, and its arithmetic for one window."""
 
 from __future__ import annotations
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from drmamba.config import ModelConfig
-from drmamba.model.detail import STRIDE
+from drmamba.config import STRIDES, ModelConfig
 from drmamba.model.network import DRMamba
 from drmamba.ops import scan_flops
 
 
 def parameters(config: ModelConfig) -> int:
-    """Learnable numbers of the network."""
+    """The number of learnable parameters."""
     with torch.device("meta"):
         return sum(p.numel() for p in DRMamba(config).parameters())
 
 
 def gflops(config: ModelConfig, size: int = 512) -> float:
-    """10^9 operations for one size x size window, a multiply-add counted as two.
+    """The cost of one size x size window in 10^9 operations, where a multiply-add counts as two.
 
-    Convolutions and matrix products are counted by torch on shapes alone; the scan by its own formula.
+    torch counts convolutions and matrix products from shapes alone; the scan is counted by its own formula.
     """
     with torch.device("meta"):
         network = DRMamba(config, backend="chunked").eval()
@@ -28,7 +27,7 @@ def gflops(config: ModelConfig, size: int = 512) -> float:
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         network(page)
     block = config.block
-    tokens = (-(-size // 32) * 32 // STRIDE) ** 2
+    tokens = (-(-size // STRIDES[-1]) * STRIDES[-1] // STRIDES[0]) ** 2
     scans = scan_flops(tokens, block.width, block.directions, routes=2 if block.routes == "dual" else 1)
     total: float = (counter.get_total_flops() + scans) / 1e9
     return total

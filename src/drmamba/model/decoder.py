@@ -1,4 +1,4 @@
-"""The U decoder, Eqs. (2)-(4): deep features meet shallow ones at each resolution."""
+"""The U-shaped decoder, Eqs. (2)-(4), which joins deep and shallow features at each resolution."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from drmamba.model.norm import NormAct
 
 
 def conv_norm_act(width_in: int, width: int, kernel: int = 3, dilation: int = 1) -> nn.Sequential:
-    """Convolution, batch normalization, ReLU; at inference the normalization folds into the convolution."""
+    """Convolution, batch normalization and ReLU; for inference the normalization is folded into the convolution."""
     padding = dilation * (kernel // 2)
     return nn.Sequential(
         nn.Conv2d(width_in, width, kernel, padding=padding, dilation=dilation, bias=False),

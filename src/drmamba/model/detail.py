@@ -6,15 +6,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from drmamba.config import DetailConfig
+from drmamba.config import STRIDES, DetailConfig
 from drmamba.model.decoder import conv_norm_act
 from drmamba.model.norm import NormAct
 
-STRIDE = 4  # of the block's output
-
 
 class Sobel(nn.Module):
-    """|G_x| and |G_y| of each colour channel with the fixed 3 x 3 kernels, Eq. (13)."""
+    """|G_x| and |G_y| of each colour channel with fixed 3 x 3 kernels, Eq. (13)."""
 
     kernels: Tensor
 
@@ -24,12 +22,12 @@ class Sobel(nn.Module):
         self.register_buffer("kernels", torch.stack([x, x.t()]).repeat(3, 1, 1)[:, None], persistent=False)
 
     def forward(self, image: Tensor) -> Tensor:
-        padded = F.pad(image, (1, 1, 1, 1), mode="replicate")  # no false edge around the page
+        padded = F.pad(image, (1, 1, 1, 1), mode="replicate")  # avoids a false edge around the page
         return F.conv2d(padded, self.kernels.to(image.dtype), groups=3).abs()
 
 
 class DilatedResidual(nn.Module):
-    """A residual pair of dilated convolutions: more context without losing a pixel."""
+    """A residual pair of dilated convolutions, which widens the context at full resolution."""
 
     def __init__(self, width: int, dilation: int) -> None:
         super().__init__()
@@ -43,15 +41,15 @@ class DilatedResidual(nn.Module):
 
 
 class Reconstruction(nn.Module):
-    """O_DR at stride 4 and the page itself to one logit a pixel.
+    """Combines O_DR at stride 4 and the image itself into one logit per pixel.
 
-    With fold = n the full-resolution work is done on n x n pixels stacked as channels.
+    With fold = n the full-resolution part works on n x n pixels stacked as channels.
     """
 
     def __init__(self, width_in: int, config: DetailConfig) -> None:
         super().__init__()
         self.fold = config.fold
-        zoom = STRIDE // config.fold
+        zoom = STRIDES[0] // config.fold
         self.up = nn.Sequential(
             nn.Conv2d(width_in, config.width * zoom**2, 3, padding=1), nn.PixelShuffle(zoom)
         )  # learned sub-pixel up-sampling

@@ -1,6 +1,6 @@
 """EfficientNet-Lite0 encoder with timm's parameter names (`tf_efficientnet_lite0`).
 
-No squeeze-and-excitation and ReLU6 throughout: the member of its family made for CPUs.
+It has no squeeze-and-excitation and uses ReLU6 throughout: it is the member of its family made for CPUs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from drmamba.model.norm import Activation, NormAct
 from drmamba.ops.depthwise import depthwise_conv2d
 
-# (kernel, stride, expansion, width, blocks) of the seven stages
+# Kernel, stride, expansion, width and number of blocks of the seven stages.
 STAGES = (
     (3, 1, 1, 16, 1),
     (3, 2, 6, 24, 2),
@@ -22,11 +22,11 @@ STAGES = (
     (5, 2, 6, 192, 4),
     (3, 1, 6, 320, 1),
 )
-TAPS = (1, 2, 4, 6)  # the stages whose outputs are F_1 .. F_4
+TAPS = (1, 2, 4, 6)  # indices of the stages whose outputs are F_1 to F_4
 
 
 class SameConv2d(nn.Conv2d):
-    """A convolution with TensorFlow's SAME padding: at stride 2 the odd pixel is added right and below."""
+    """A convolution with TensorFlow's SAME padding, which at stride 2 adds the odd pixel on the right and below."""
 
     def forward(self, x: Tensor) -> Tensor:
         if self.groups > 1 and x.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
@@ -40,13 +40,12 @@ class SameConv2d(nn.Conv2d):
         if stride == 1:
             return self._convolved(x, k // 2)
         if x.shape[-1] % 2 == 0 and x.shape[-2] % 2 == 0:
-            # One more row and column in front, cut off the small output, is cheaper than padding the large input;
-            # copied in training, because what follows is slow on memory with gaps.
+            # Padding by one more row and column and cropping the small output is cheaper than padding the large input.
+            # In training the crop is copied, because the next operations are slow on memory with gaps.
             cut = self._convolved(x, (k + 1) // 2)[..., 1:, 1:]
             return cut.contiguous(memory_format=torch.channels_last) if self.training else cut
-        padding = [
-            same_padding(size, k, stride) for size in (x.shape[-1], x.shape[-2])
-        ]  # width first, as F.pad wants
+        # The width comes first, as F.pad expects it.
+        padding = [same_padding(size, k, stride) for size in (x.shape[-1], x.shape[-2])]
         x = F.pad(x, [side for total in padding for side in (total // 2, total - total // 2)])
         return F.conv2d(x, self.weight, self.bias, stride, 0, 1, self.groups)
 

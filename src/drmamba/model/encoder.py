@@ -1,4 +1,4 @@
-"""Encoders by name, Eq. (1); each has `widths`, and the `mean` and `std` its input is normalized with."""
+"""Encoders by name, Eq. (1). Each has `widths`, and the `mean` and `std` that normalize its input."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
+from drmamba.config import STRIDES
 from drmamba.errors import ConfigError, MissingExtra
 from drmamba.model.convnext import SIZES, ConvNeXt
 from drmamba.model.efficientnet import EfficientNetLite0
@@ -15,7 +16,7 @@ from drmamba.model.vmamba import VMamba
 
 
 class Encoder(Protocol):
-    """An RGB map (B, 3, H, W) to four feature maps at strides 4, 8, 16 and 32."""
+    """Maps an RGB batch (B, 3, H, W) to four feature maps at the strides of `config.STRIDES`."""
 
     widths: Sequence[int]
     mean: Sequence[float]
@@ -25,7 +26,7 @@ class Encoder(Protocol):
 
 
 def build_encoder(name: str) -> nn.Module:
-    """The encoder of that name with fresh weights (`drmamba.model.pretrained` loads published ones)."""
+    """The encoder of that name with random weights; `drmamba.model.pretrained` loads published ones."""
     if name in SIZES:
         return ConvNeXt(name)
     if name == "efficientnet_lite0":
@@ -38,7 +39,7 @@ def build_encoder(name: str) -> nn.Module:
 
 
 class TimmEncoder(nn.Module):
-    """Any backbone of timm that gives maps at strides 4 to 32 (extra `timm`)."""
+    """Any timm backbone with feature maps at strides 4, 8, 16 and 32; it needs the extra `timm`."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -49,11 +50,12 @@ class TimmEncoder(nn.Module):
         try:
             self.body = timm.create_model(name, features_only=True, pretrained=False)
         except RuntimeError as error:
-            raise ConfigError(f"timm builds no feature encoder {name!r}: {error}") from error
+            raise ConfigError(f"timm cannot build a feature encoder {name!r}: {error}") from error
         taps = {stride: i for i, stride in enumerate(self.body.feature_info.reduction())}
-        if not {4, 8, 16, 32} <= set(taps):
-            raise ConfigError(f"timm/{name} has maps at strides {sorted(taps)}; 4, 8, 16 and 32 are needed")
-        self.taps = [taps[stride] for stride in (4, 8, 16, 32)]
+        if not set(STRIDES) <= set(taps):
+            wanted = ", ".join(map(str, STRIDES))
+            raise ConfigError(f"timm/{name} has maps at strides {sorted(taps)}; {wanted} are needed")
+        self.taps = [taps[stride] for stride in STRIDES]
         channels = self.body.feature_info.channels()
         self.widths = tuple(channels[i] for i in self.taps)
         origin = timm.get_pretrained_cfg(name) or timm.models.PretrainedCfg()

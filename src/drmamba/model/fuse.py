@@ -1,4 +1,4 @@
-"""The network as it runs at inference: batch normalizations folded into the convolutions before them."""
+"""The network for inference, with batch normalizations folded into the convolutions before them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from drmamba.model.norm import Activate, NormAct
 
 
 def fused(network: DRMamba) -> DRMamba:
-    """A copy in eval mode and channels-last memory, without batch normalizations; the same function."""
+    """A copy in eval mode and channels-last memory, without batch normalizations, that computes the same function."""
     network = deepcopy(network).eval()
     for module in list(network.modules()):
         children = list(module.named_children())

@@ -16,19 +16,17 @@ from drmamba.model.decoder import Decoder
 from drmamba.model.detail import Reconstruction
 from drmamba.model.encoder import Encoder, build_encoder
 
-STRIDE = STRIDES[-1]  # inputs are padded to a multiple of it
-
 
 class Output(NamedTuple):
-    """What one forward pass gives."""
+    """The result of one forward pass."""
 
     logits: Tensor  # P: (B, H, W), ink where positive
     auxiliary: Tensor  # (B, h, w) at stride 4, for deep supervision
-    maps: Maps | None  # D, B and beta, if asked for
+    maps: Maps | None  # D, B and beta, if requested
 
 
 class Routes(NamedTuple):
-    """All that the fusion needs: with it, another `suppress` costs only what comes after the scans."""
+    """Everything that the fusion needs, so that another `suppress` costs only the part after the scans."""
 
     page: Tensor  # padded, (B, 3, H', W')
     u: Tensor  # U_2, the block's input
@@ -37,7 +35,7 @@ class Routes(NamedTuple):
 
 
 class DRMamba(nn.Module):
-    """The whole network, from one config.
+    """The whole network, built from one config.
 
     >>> from drmamba import DRMamba, preset
     >>> network = DRMamba(preset("lite")).eval()
@@ -57,7 +55,7 @@ class DRMamba(nn.Module):
         self.register_buffer("std", torch.tensor(facts.std).view(3, 1, 1), persistent=False)
         self.context = PageContext(facts.widths, config.context) if config.context else None
         self.convention: nn.Embedding | None = None
-        if config.conventions:  # one vector a convention, added where the decoder begins
+        if config.conventions:  # one vector per convention, added to the input of the decoder
             self.convention = nn.Embedding(len(config.conventions), facts.widths[-1])
             nn.init.zeros_(self.convention.weight)
         self.decoder = Decoder(facts.widths, config.decoder, projected=config.projected)
@@ -76,12 +74,12 @@ class DRMamba(nn.Module):
         place: Tensor | None = None,
         visible: Tensor | None = None,
     ) -> Output:
-        """RGB in [0, 1], (B, 3, H, W) of any size, to logits (B, H, W).
+        """Map RGB in [0, 1], (B, 3, H, W) of any size, to logits (B, H, W).
 
-        `suppress` scales the gate beta: 0 takes no background away, 1 is the model's own choice. `convention`, one
-        number or (B,), is the place of an ink convention among the config's. `page` is the page that the windows are
-        parts of, reduced, (B, 3, h, w), or what `look` found on it, and `place` (B, 2) where they lie; without them a
-        window stands alone, and so does one that is not `visible` (B,).
+        `suppress` scales the gate beta: 0 subtracts no background, 1 is the model's own choice. `convention`, a number
+        or (B,), is the index of an ink convention in the config. `page` is the reduced page that the windows belong to,
+        (B, 3, h, w), or its features from `look`, and `place` (B, 2) the position of the windows on it. Without them,
+        or where `visible` (B,) is 0, a window is processed without page context.
         """
         height, width = image.shape[-2:]
         padded = _padded(image)
@@ -93,9 +91,9 @@ class DRMamba(nn.Module):
         return Output(logits[:, :height, :width], self.auxiliary(o)[:, 0], seen)
 
     def look(self, reduced: Tensor) -> PageFeatures | None:
-        """What windows need to know of their page, from the page reduced, (B, 3, h, w); None: nothing.
+        """The page features for windows, from the reduced page (B, 3, h, w); None if the network has no page context.
 
-        The encoder learns from windows alone: here it runs as at inference, without a gradient, which costs a third.
+        The encoder is trained on windows only: here it runs in eval mode without a gradient, at a third of the cost.
         """
         if self.context is None:
             return None
@@ -114,14 +112,14 @@ class DRMamba(nn.Module):
         page: PageFeatures | None = None,
         place: Tensor | None = None,
     ) -> Routes:
-        """The forward pass as far as the maps; `fuse` goes on from there, as often as one likes."""
+        """The forward pass up to the maps; `fuse` continues from there, any number of times."""
         padded = _padded(image)
         u = self.decoded(padded, convention, page, place)
         _, maps = self.block(u, maps=True)
         return Routes(padded, u, maps, (image.shape[-2], image.shape[-1]))
 
     def fuse(self, routes: Routes, suppress: float | Tensor = 1.0) -> Tensor:
-        """Logits (B, H, W) from kept routes: those of `forward` with this `suppress`."""
+        """The logits (B, H, W) that `forward` would give with this `suppress`, from stored routes."""
         height, width = routes.size
         o = self.block.fuse(routes.u, routes.maps, suppress)
         logits: Tensor = self.reconstruction(o, routes.page)
@@ -135,7 +133,7 @@ class DRMamba(nn.Module):
         place: Tensor | None = None,
         visible: Tensor | None = None,
     ) -> Tensor:
-        """U_2 of windows whose sides are multiples of 32."""
+        """U_2 of windows whose sides are multiples of the largest stride."""
         features = self.encoder((padded - self.mean) / self.std)  # Eq. (1)
         if self.context is not None and page is not None and place is not None:
             features = self.context(features, page, place, visible)
@@ -152,4 +150,5 @@ def _padded(image: Tensor) -> Tensor:
     if not image.is_floating_point():
         raise InputError(f"the network takes floating point in [0, 1], got {image.dtype}")
     height, width = image.shape[-2:]
-    return F.pad(image, (0, -width % STRIDE, 0, -height % STRIDE), mode="replicate")
+    multiple = STRIDES[-1]
+    return F.pad(image, (0, -width % multiple, 0, -height % multiple), mode="replicate")

@@ -1,4 +1,4 @@
-"""Batch normalization together with the activation that follows it."""
+"""Batch normalization fused with the activation that follows it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from drmamba.ops.batch_norm import batch_norm_clamp, runs_here
 
 Activation = Literal["none", "relu", "relu6"]
+# The range to which each activation clamps.
 LIMITS: dict[Activation, tuple[float, float]] = {
     "none": (float("-inf"), float("inf")),
     "relu": (0.0, float("inf")),
@@ -18,7 +19,7 @@ LIMITS: dict[Activation, tuple[float, float]] = {
 
 
 class NormAct(nn.BatchNorm2d):
-    """A batch norm with its activation: the parameters and statistics of `nn.BatchNorm2d`, under the same names."""
+    """A batch norm with an activation; its parameters and statistics are those of `nn.BatchNorm2d`, by name too."""
 
     def __init__(self, width: int, activation: Activation = "none", *, eps: float = 1e-5) -> None:
         super().__init__(width, eps=eps)
@@ -32,7 +33,7 @@ class NormAct(nn.BatchNorm2d):
         return y
 
     def _remember(self, mean: Tensor, variance: Tensor, count: float) -> None:
-        """Move the running statistics towards those of a batch; `variance` is the biased one."""
+        """Move the running statistics towards those of a batch; `variance` is the biased estimate."""
         if self.running_mean is not None and self.running_var is not None and self.momentum is not None:
             self.running_mean.lerp_(mean.detach(), self.momentum)
             self.running_var.lerp_(variance.detach() * (count / max(count - 1, 1)), self.momentum)
@@ -41,7 +42,7 @@ class NormAct(nn.BatchNorm2d):
 
 
 class Activate(nn.Module):
-    """What is left of a `NormAct` whose norm was folded into the convolution before it."""
+    """The activation of a `NormAct` whose norm was folded into the convolution before it."""
 
     def __init__(self, activation: Activation) -> None:
         super().__init__()
@@ -52,7 +53,7 @@ class Activate(nn.Module):
 
 
 def activate(x: Tensor, activation: Activation) -> Tensor:
-    """The activation, in place where there is one."""
+    """Apply the activation in place."""
     if activation == "relu":
         return F.relu(x, inplace=True)
     if activation == "relu6":

@@ -1,4 +1,4 @@
-"""How a large page is seen in tiles: the same for torch's tensors and numpy's arrays, so torch is not imported."""
+"""Page features computed in tiles, for torch tensors and numpy arrays alike, so torch is not imported."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 from drmamba.config import STRIDES
 
-TILE = 1280  # pixels of the reduced page that are seen at once, each way
-# Pixels on each side of a tile that are seen for their neighbours' sake. With 128, F_4 of EfficientNet-Lite0 differed
+TILE = 1280  # side in pixels of the part of the reduced page that is encoded at once
+# Pixels on each side of a tile that serve as context for the others. With 128, F_4 of EfficientNet-Lite0 differed
 # from that of the whole page by up to 1.2 of its standard deviations at a seam; with 256, by up to 0.06.
 OVERLAP = 256
 
-Look = Callable[[slice, slice], Sequence[Any] | None]  # rows and columns of a page to its F_3 and F_4
-Join = Callable[[list[Any], int], Any]  # arrays and an axis to one array: torch.cat or numpy.concatenate
+Look = Callable[[slice, slice], Sequence[Any] | None]  # maps rows and columns of a page to its F_3 and F_4
+Join = Callable[[list[Any], int], Any]  # joins arrays along an axis: torch.cat or numpy.concatenate
 
 
 def seen_in_tiles(look: Look, height: int, width: int, join: Join) -> list[Any] | None:
-    """F_3 and F_4, each (B, C, h, w), of a page of any size, in memory that grows with the result only.
+    """F_3 and F_4, each (B, C, h, w), of a page of any size, in memory that grows only with the result.
 
-    A page above TILE is seen in tiles that overlap by more than a feature there depends on its surroundings. Where
-    `look` finds nothing, neither does this.
+    A page larger than TILE is encoded in overlapping tiles, so that hardly any feature depends on pixels outside its
+    tile. The result is None if that of `look` is.
     """
     if max(height, width) <= TILE:
         found = look(slice(0, height), slice(0, width))
@@ -45,11 +45,11 @@ def seen_in_tiles(look: Look, height: int, width: int, join: Join) -> list[Any] 
 
 
 def _seen(start: int, length: int) -> slice:
-    """The pixels along one side that a tile sees: its own and their surroundings, up to the page's edges."""
+    """The pixels of a tile along one side: its own and their surroundings, up to the edges of the page."""
     return slice(max(0, start - OVERLAP), min(length, start + TILE - OVERLAP))
 
 
 def _kept(start: int, seen: slice, stride: int) -> slice:
-    """The cells of a tile's features along one side that are its own."""
+    """The feature cells of a tile along one side that are its own."""
     first = (start - seen.start) // stride
     return slice(first, first + (TILE - 2 * OVERLAP) // stride)

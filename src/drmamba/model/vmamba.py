@@ -1,7 +1,7 @@
-"""VMamba-Tiny encoder (Liu et al., 2024) on this package's own scan: the other row of the paper's backbone study.
+"""VMamba-Tiny encoder (Liu et al., 2024) on this package's own scan, for the paper's backbone study.
 
-The state-space block keeps one state per channel, as VMamba's own speed-tuned variants do, so its recurrence is
-the diagonal linear scan of `drmamba.ops`, one set of parameters per direction.
+The state-space block has one state per channel, as in VMamba's own speed-tuned variants, so that its recurrence is the
+diagonal linear scan of `drmamba.ops`, with one set of parameters per direction.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from drmamba.model.convnext import ChannelNorm, Mlp, initialize
 from drmamba.ops import linear_scan, scan_orders
 
-DEPTHS = (2, 2, 8, 2)
-WIDTHS = (96, 192, 384, 768)
-DIRECTIONS = 4
+DEPTHS = (2, 2, 8, 2)  # blocks of the stages
+WIDTHS = (96, 192, 384, 768)  # channels of the stages
+DIRECTIONS = 4  # scan orders
 
 
 class SelectiveScan2d(nn.Module):
@@ -29,7 +29,7 @@ class SelectiveScan2d(nn.Module):
         self.rank = rank
         self.project = nn.Linear(width, width, bias=False)
         self.local = nn.Conv2d(width, width, 3, padding=1, groups=width)
-        # Per direction: delta at low rank, and the scalars B_t and C_t of a one-dimensional state.
+        # For each direction: delta at low rank, and the scalars B_t and C_t of a one-dimensional state.
         self.select = nn.Parameter(torch.empty(DIRECTIONS, rank + 2, width))
         self.delta = nn.Parameter(torch.empty(DIRECTIONS, width, rank))
         self.delta_bias = nn.Parameter(torch.empty(DIRECTIONS, width))
@@ -39,7 +39,7 @@ class SelectiveScan2d(nn.Module):
         self.out = nn.Linear(width, width, bias=False)
         nn.init.trunc_normal_(self.select, std=width**-0.5)
         nn.init.uniform_(self.delta, -(rank**-0.5), rank**-0.5)
-        # softplus(bias) log-uniform in [0.001, 0.1], Mamba's start
+        # softplus(bias) is log-uniform in [0.001, 0.1], as Mamba is initialized.
         start = torch.exp(torch.empty_like(self.delta_bias).uniform_(-6.9, -2.3))
         self.delta_bias.data = start + torch.log(-torch.expm1(-start))
 
@@ -57,7 +57,7 @@ class SelectiveScan2d(nn.Module):
         return out
 
 
-class Block(nn.Module):
+class VMambaBlock(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.norm1, self.scan = nn.LayerNorm(width), SelectiveScan2d(width)
@@ -87,7 +87,7 @@ class VMamba(nn.Module):
             nn.Sequential(nn.Conv2d(a, b, 3, 2, 1), ChannelNorm(b)) for a, b in pairwise(WIDTHS)
         )
         self.stages = nn.ModuleList(
-            nn.Sequential(*(Block(width) for _ in range(depth)))
+            nn.Sequential(*(VMambaBlock(width) for _ in range(depth)))
             for width, depth in zip(WIDTHS, DEPTHS, strict=True)
         )
         self.apply(initialize)

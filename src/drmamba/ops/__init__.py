@@ -1,14 +1,12 @@
-"""The selective scans behind one door.
+"""The selective scans: two functions, and four backends that compute the same values and gradients.
 
-Two functions, four backends that compute the same values and gradients:
-
-    reference   one token at a time, in torch: the truth
+    reference   one token at a time, in torch; the others are tested against it
     chunked     plain torch on any device
     numba       CPU, compiled at first use and cached on disk
     triton      CUDA
 
-`auto` takes triton for CUDA tensors, numba for CPU tensors, and chunked where those cannot run. A backend asked
-for by name runs or raises; it is never replaced.
+`auto` takes triton for CUDA tensors, numba for CPU tensors, and chunked where those cannot run. A backend that is
+requested by name runs or raises; it is never replaced.
 """
 
 from __future__ import annotations
@@ -65,21 +63,21 @@ def dual_route_scan(
 
 
 def scan_flops(tokens: int, width: int, directions: int, routes: int = 2) -> int:
-    """Arithmetic of the dual-route scan, counting a multiply, an add and an exp as one operation each.
+    """The operations of the dual-route scan, where a multiply, an add and an exp count as one operation each.
 
-    Per token, channel and route: delta*A, exp, the gated input, a*h + b (5); B also needs 1 - s, and the fusion
-    a multiply, a subtraction and the sum over orders.
+    There are 5 per token, channel and route: delta*A, exp, the gated input, and two for a*h + b. B also needs 1 - s,
+    and the fusion a multiply, a subtraction and the sum over orders.
     """
     return tokens * width * directions * (5 * routes + (4 if routes == 2 else 1))
 
 
 def available() -> dict[str, str]:
-    """Every backend with "yes", or the reason why it cannot run here."""
+    """Every backend with "yes" or the reason why it cannot run here."""
     return {name: _load(name)[1] or "yes" for name in _MODULES}
 
 
 def choose_backend(backend: Backend, device: torch.device, dtype: torch.dtype = torch.float32) -> str:
-    """The name of the backend that will run; raises if one asked for by name cannot."""
+    """The name of the backend that will run; raises if one that is requested by name cannot."""
     if backend == "auto":
         if torch.compiler.is_exporting() or device.type not in ("cpu", "cuda") or dtype == torch.float64:
             return "chunked"
@@ -103,7 +101,7 @@ def choose_backend(backend: Backend, device: torch.device, dtype: torch.dtype = 
 
 @cache
 def _load(name: str) -> tuple[ModuleType | None, str]:
-    """The backend's module, or why it cannot run."""
+    """The backend's module, and the reason why it cannot run, if any."""
     try:
         module = import_module(_MODULES[name])
     except ImportError as error:
@@ -115,7 +113,7 @@ def _load(name: str) -> tuple[ModuleType | None, str]:
 def _run(function: str, backend: Backend, values: tuple[Tensor, ...], order: Tensor) -> Tensor:
     kind = values[0].dtype
     module, _ = _load(choose_backend(backend, values[0].device, kind))
-    # States are float32 whatever autocast says (no operation of a scan is one it would narrow); float64 stays.
+    # States are float32, which autocast does not change, because it narrows no operation of a scan; float64 stays.
     wide = torch.float64 if kind == torch.float64 else torch.float32
     result: Tensor = getattr(module, function)(*(v.to(wide) for v in values), order.to(values[0].device))
     return result

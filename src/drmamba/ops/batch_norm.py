@@ -1,8 +1,10 @@
-"""Batch normalization and the clamp after it (ReLU, ReLU6), in training on one CPU thread.
+"""Batch normalization and the clamp after it (ReLU, ReLU6), for training on one CPU thread.
 
-torch does this in five passes over memory, forwards and backwards together nine; these numba loops take two each way,
-which makes a whole training update a tenth faster (docs/performance.md). With several threads, in other precisions
-and on other devices torch's own operators run.
+torch makes nine passes over memory for the forward and backward pass together; these numba loops make four, which makes
+a whole training update a tenth faster (docs/performance.md). With several threads, in other precisions and on other
+devices torch's own operators run.
+
+The loops repeat the normalization and the sums over blocks, because only plain loops over both axes are vectorized.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from torch import Tensor
 Rows = NDArray[np.float32]  # (pixels, channels)
 Channels = NDArray[np.float32]  # (channels,)
 
-BLOCK = 64  # pixels whose float32 sums are exact enough before they join a float64 sum
+BLOCK = 64  # pixels that are summed in float32 before the sum is added to one in float64
 
-# "nnan" and "ninf" are left out: a NaN in the input must come out as a NaN.
+# "nnan" and "ninf" are left out, because a NaN in the input must remain a NaN.
 JIT: dict[str, Any] = {
     "nogil": True,
     "cache": True,
@@ -30,7 +32,7 @@ JIT: dict[str, Any] = {
 
 
 def runs_here(x: Tensor) -> bool:
-    """Whether the loops below take this map: float32, channels-last, on one CPU thread."""
+    """Whether the loops below apply to this map: float32, channels-last, on one CPU thread."""
     return (
         x.device.type == "cpu"
         and x.dtype == torch.float32
@@ -43,7 +45,7 @@ def runs_here(x: Tensor) -> bool:
 def batch_norm_clamp(
     x: Tensor, weight: Tensor, bias: Tensor, eps: float, low: float, high: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Normalize by the batch's own statistics and clamp to [low, high]; also the mean and the biased variance.
+    """Normalize by the batch's own statistics and clamp to [low, high]; also returns the mean and biased variance.
 
     x: (B, C, H, W), channels-last   weight, bias: (C,)   ->   y: (B, C, H, W), mean and variance: (C,)
     """

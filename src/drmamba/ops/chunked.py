@@ -1,7 +1,7 @@
-"""The scans in plain torch: for any device, differentiable by autograd, and exportable.
+"""The scans in plain torch, for any device, differentiable by autograd, and exportable.
 
-The sequence is cut into about sqrt(T) chunks that advance side by side, one token a step; then the state
-left by each chunk is carried into the next. Only products of decays in (0, 1] occur, so nothing overflows.
+The sequence is cut into about sqrt(T) chunks that advance in parallel, one token a step; then the final state of each
+chunk is carried into the next. Only products of decays in (0, 1] occur, so nothing overflows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def dual_route_scan(
     s: Tensor, g: Tensor, delta: Tensor, beta: Tensor, A_D: Tensor, A_B: Tensor, orders: Tensor
 ) -> Tensor:
     """Eqs. (8)-(12); s, g, delta, beta: (B, T, d), A_D, A_B: (d,), orders: (R, T) -> (B, T, d)."""
-    # Both routes ride in one scan as 2d channels.
+    # Both routes share one scan as 2d channels.
     a = torch.cat([torch.exp(-delta * A_D), torch.exp(-delta * A_B)], -1)  # Eq. (8)
     b = torch.cat([g * s, g * (1 - s)], -1)
     routes = linear_scan(a, b, orders[0])  # Eqs. (9), (10)

@@ -1,7 +1,7 @@
-"""The gradient of depth-wise kernels, in training on one CPU thread.
+"""The gradient of depth-wise kernels, for training on one CPU thread.
 
-torch's library for CPUs takes up to ten times as long for this gradient as for the convolution itself; the numba loop
-here takes a third to a half of that (docs/performance.md). Everything else about the convolution stays torch's.
+torch takes up to ten times as long for this gradient as for the convolution itself; the numba loop here takes a third
+to a half of that (docs/performance.md). torch computes everything else about the convolution.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _kernel_gradient(
                     first = max(0, -(-(padding - v) // stride))
                     last = min(columns, (width - 1 + padding - v) // stride + 1)
                     j = first
-                    while j + 4 <= last:  # four at a time: the sum is read and written once for them
+                    while j + 4 <= last:  # four at a time, so that the sum is read and written once for them
                         k = j * stride + v - padding
                         for c in range(channels):
                             d_weight[u, v, c] += (

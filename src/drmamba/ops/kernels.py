@@ -1,9 +1,9 @@
 """The numba loops behind `drmamba.ops.cpu`; a task is one (batch, block of LANES channels).
 
-The dual-route kernels work on CHUNK tokens at a time in one flat scratch array: gather the tokens of the order,
-compute, scatter. One array, all of whose operands stand at constant distances from each other, is what lets the
-compiler vectorize without asking whether a dozen arrays overlap; hence rates and running sums have a row of their
-own too. Widths are multiples of LANES; `cpu` pads.
+The dual-route kernels work on CHUNK tokens at a time in one flat scratch array: they gather the tokens of the order,
+compute, and scatter the results. In one array all operands stand at constant distances from each other, so the compiler
+vectorizes without checking whether a dozen arrays overlap; hence rates and running sums have rows of their own too.
+Widths are multiples of LANES; `cpu` pads them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from numba import njit
 
 Array = np.ndarray[Any, Any]
 
-LANES = 16  # channels a block: one cache line of float32
+LANES = 16  # channels per block, one cache line of float32
 CHUNK = 128  # tokens between two stored states of the dual-route scan
 
-# fastmath without "nnan"/"ninf": a NaN in the input must come out as a NaN.
+# "nnan" and "ninf" are left out, because a NaN in the input must remain a NaN.
 JIT: dict[str, Any] = {
     "nogil": True,
     "cache": True,
@@ -32,7 +32,9 @@ def exp_decay(x: Any) -> Any:
     """exp(x) for x <= 0, within 2e-7 relative in float32, in a form that vectorizes; 0 below -87."""
     n = np.floor(x * np.float32(1.4426950408889634) + np.float32(0.5))
     r = x - n * np.float32(0.693359375)
-    r = r + n * np.float32(2.12194440e-4)  # ln 2 in two parts: the second corrects the first's rounding
+    r = r + n * np.float32(
+        2.12194440e-4
+    )  # ln 2 in two parts, of which the second corrects the rounding of the first
     p = np.float32(1.9875691500e-4)
     p = p * r + np.float32(1.3981999507e-3)
     p = p * r + np.float32(8.3334519073e-3)
@@ -41,7 +43,7 @@ def exp_decay(x: Any) -> Any:
     p = p * r + np.float32(5.0000001201e-1)
     p = p * r * r + r + np.float32(1.0)
     two_n = np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
-    return np.float32(0.0) if x <= np.float32(-87.0) else p * two_n  # in this order a NaN stays a NaN
+    return np.float32(0.0) if x <= np.float32(-87.0) else p * two_n  # in this order a NaN remains a NaN
 
 
 @njit(**JIT)
@@ -65,7 +67,7 @@ def linear_forward(first: int, last: int, a: Array, b: Array, order: Array, h: A
 def linear_backward(
     first: int, last: int, a: Array, h: Array, order: Array, d_h: Array, d_a: Array, d_b: Array
 ) -> None:
-    """The same recurrence backwards: e_t = d_h_t + a_{t+1} e_{t+1}; d_b = e, d_a_t = e_t h_{t-1}."""
+    """The same recurrence backwards, e_t = d_h_t + a_{t+1} e_{t+1}, with d_b = e and d_a_t = e_t h_{t-1}."""
     length, width = a.shape[1], a.shape[2]
     blocks = -(-width // LANES)
     e = np.empty(LANES, np.float32)
@@ -88,25 +90,45 @@ def linear_backward(
                     d_a[n, t, low + c] = 0
 
 
-# Room for CHUNK + 1 tokens; with three more, no two rows stand a multiple of 4096 bytes apart, give or take
-# a token or two, which a CPU would mistake for a store it must wait for.
+# Length of a row: CHUNK + 1 tokens, and three more, so that no two rows stand about a multiple of 4096 bytes apart,
+# which a CPU would mistake for a store that it must wait for.
 ROW = (CHUNK + 4) * LANES
-# Rows of the scratch array. E_*: the gradient that reaches a state;
-# SUM_*: the running gradients of A_D and A_B. DELTA, G, S and BETA are overwritten by their own gradients.
+# Rows of the scratch array. E_* hold the gradient that reaches a state, SUM_* the running gradients of A_D and A_B.
+# DELTA, G, S and BETA are overwritten by their own gradients.
 DELTA, G, S, BETA, OUT, RATE_D, RATE_B, DECAY_D, DECAY_B, D_, B_, E_D, E_B, SUM_D, SUM_B = (
     ROW * i for i in range(15)
 )
 SCRATCH = ROW * 15
-POSITIVE = 0x7FFFFFFF  # a mask that tells the compiler what it cannot see: this index does not wrap
+POSITIVE = 0x7FFFFFFF  # mask that tells the compiler that an index is not negative
 
 
 @njit(**JIT)
 def gather(w: Array, role: int, source: Array, n: int, order: Array, start: int, size: int, low: int) -> None:
-    """Tokens start .. start + size - 1 of the order into a row of the scratch array."""
+    """Copy tokens start .. start + size - 1 of the order into a row of the scratch array."""
     for i in range(size):
         t, at = order[start + i] & POSITIVE, role + i * LANES
         for c in range(LANES):
             w[at + c] = source[n, t, low + c]
+
+
+@njit(**JIT)
+def gather_inputs(
+    w: Array,
+    s: Array,
+    g: Array,
+    delta: Array,
+    beta: Array,
+    n: int,
+    order: Array,
+    start: int,
+    size: int,
+    low: int,
+) -> None:
+    """Copy s, g, delta and beta of a chunk into the scratch array."""
+    gather(w, DELTA, delta, n, order, start, size, low)
+    gather(w, G, g, n, order, start, size, low)
+    gather(w, S, s, n, order, start, size, low)
+    gather(w, BETA, beta, n, order, start, size, low)
 
 
 @njit(**JIT)
@@ -141,7 +163,7 @@ def load_rates(w: Array, A_D: Array, A_B: Array, low: int) -> None:
 
 @njit(**JIT)
 def advance(w: Array, size: int) -> None:
-    """Eqs. (8)-(10) over a chunk: D_ and B_ hold the state before token i in place i, after it in i + 1."""
+    """Eqs. (8)-(10) over a chunk; D_ and B_ hold the state before token i at position i, after it at i + 1."""
     for x in range(size * LANES):
         w[DECAY_D + x] = exp_decay(w[DELTA + x] * w[RATE_D + x])  # Eq. (8)
         w[DECAY_B + x] = exp_decay(w[DELTA + x] * w[RATE_B + x])
@@ -167,7 +189,7 @@ def dual_forward(
     O: Array,
     states: Array,
 ) -> None:
-    """Eqs. (8)-(12). `states` (2, B, R, chunks, d) gets D and B before each chunk, if it has chunks."""
+    """Eqs. (8)-(12). `states` (2, B, R, chunks, d) receives D and B before each chunk, unless it has no chunks."""
     length = s.shape[1]
     blocks = s.shape[2] // LANES
     w = np.zeros(SCRATCH, np.float32)
@@ -184,10 +206,7 @@ def dual_forward(
                     for c in range(LANES):
                         states[0, n, r, start // CHUNK, low + c] = w[D_ + c]
                         states[1, n, r, start // CHUNK, low + c] = w[B_ + c]
-                gather(w, DELTA, delta, n, order, start, size, low)
-                gather(w, G, g, n, order, start, size, low)
-                gather(w, S, s, n, order, start, size, low)
-                gather(w, BETA, beta, n, order, start, size, low)
+                gather_inputs(w, s, g, delta, beta, n, order, start, size, low)
                 advance(w, size)
                 for x in range(size * LANES):  # Eq. (11)
                     w[OUT + x] = w[D_ + LANES + x] - w[BETA + x] * w[B_ + LANES + x]
@@ -201,7 +220,7 @@ def retreat(w: Array, size: int) -> None:
     """Gradients of Eqs. (8)-(11) over a chunk, last token first; OUT holds the gradient of O.
 
     e^D_t = d_O_t + a^D_{t+1} e^D_{t+1} and e^B_t = -beta_t d_O_t + a^B_{t+1} e^B_{t+1} reach the states of token t;
-    E_D and E_B hold in place i what reaches the state before token i.
+    E_D and E_B hold at position i what reaches the state before token i.
     """
     for i in range(size - 1, -1, -1):
         at = (i * LANES) & POSITIVE
@@ -261,12 +280,9 @@ def dual_backward(
                 for c in range(LANES):
                     w[D_ + c] = states[0, n, r, chunk, low + c]
                     w[B_ + c] = states[1, n, r, chunk, low + c]
-                for role in (E_D, E_B, SUM_D, SUM_B):  # where this chunk ends, the one after it began
+                for role in (E_D, E_B, SUM_D, SUM_B):  # the end of this chunk is the start of the next
                     move(w, role + size * LANES, role)
-                gather(w, DELTA, delta, n, order, start, size, low)
-                gather(w, G, g, n, order, start, size, low)
-                gather(w, S, s, n, order, start, size, low)
-                gather(w, BETA, beta, n, order, start, size, low)
+                gather_inputs(w, s, g, delta, beta, n, order, start, size, low)
                 gather(w, OUT, d_O, n, order, start, size, low)
                 advance(w, size)
                 retreat(w, size)

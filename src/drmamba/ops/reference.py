@@ -1,4 +1,4 @@
-"""The scans one token at a time: the truth that every faster form is tested against."""
+"""The scans one token at a time, against which every faster backend is tested."""
 
 from __future__ import annotations
 

@@ -1,19 +1,19 @@
 """The scans on CUDA, in Triton.
 
-A sequence is cut into chunks that all run at once, so that one image and 96 channels still fill a GPU (at
-128 x 128 tokens: 98,304 threads a launch). Three phases, forward as backward:
+A sequence is cut into chunks that all run at once, so that one image and 96 channels still fill a GPU (98,304 threads
+a launch at 128 x 128 tokens). There are three phases, in the forward as in the backward pass:
 
-1. every chunk, from a zero state: its product of decays and its end state;
-2. the states are carried across the chunks, itself a linear scan, but 16 times shorter;
-3. every chunk again, now from the state it really begins with.
+1. every chunk is scanned from a zero state, which gives its product of decays and its end state;
+2. the states are carried across the chunks, which is itself a linear scan, but 16 times shorter;
+3. every chunk is scanned again from its true initial state.
 
-Nothing is stored per token but the results; the backward computes the states again from the marks of phase 2.
-The orders share phases 1 and 2. In phase 3 they run one after the other and add to the same output: a launch
-ends before the next begins, so there is no race, no atomic add and no copy of the output per order, and the
-sum is taken in the reference's order.
+Only the results are stored per token; the backward pass recomputes the states from those of phase 2. The orders share
+phases 1 and 2. In phase 3 they run one after the other and add to the same output: a launch ends before the next one
+begins, so there is no race, no atomic add and no copy of the output per order, and the sum is taken in the order of the
+reference.
 
-What the tests show: in Triton's interpreter values and gradients equal the reference's, and the kernels compile
-to machine code for CUDA. The comparison on a GPU runs where there is one; no result of it is recorded yet.
+The tests show that in Triton's interpreter values and gradients equal those of the reference, and that the kernels
+compile to machine code for CUDA. The comparison on a GPU runs where there is one; no result of it is recorded yet.
 """
 
 from __future__ import annotations
@@ -30,20 +30,22 @@ from drmamba.errors import BackendError
 from drmamba.ops import triton_kernels as kernels
 from drmamba.ops.triton_kernels import INTERPRETED
 
-OLDEST = (3, 3)  # the first that can hold a chunk's states in a tuple
-# Tokens a chunk of the dual-route scan. Its 2 x 16 states fit into a thread's registers: compiled for sm_80 and
+OLDEST = (3, 3)  # first version of Triton that can hold a chunk's states in a tuple
+# Tokens per chunk of the dual-route scan. Its 2 x 16 states fit into a thread's registers: compiled for sm_80 and
 # sm_120, `dual_gradients` takes 80 and spills none. Unrolling them costs seconds of compilation, once.
 STEPS = 16
-LINEAR_STEPS = 64  # tokens a chunk of the linear scan
-BLOCK = 4096 if INTERPRETED else 128  # lanes a program: one a thread; the interpreter likes long vectors
+LINEAR_STEPS = 64  # tokens per chunk of the linear scan
+BLOCK = (
+    4096 if INTERPRETED else 128
+)  # lanes per program, one per thread; the interpreter is faster with long vectors
 
 
 def reason_not_to_run() -> str:
-    """Empty if the kernels can run here."""
+    """The reason why the kernels cannot run here, or an empty string."""
     if kernels.VERSION < OLDEST:
         return "triton {}.{} or newer is needed, got {}.{}".format(*OLDEST, *kernels.VERSION)
     if not INTERPRETED and not torch.cuda.is_available():
-        return "there is no CUDA device (to try the kernels on the CPU, start with TRITON_INTERPRET=1)"
+        return "there is no CUDA device (set TRITON_INTERPRET=1 to try the kernels on the CPU)"
     return ""
 
 
@@ -113,7 +115,7 @@ class _DualRouteScan(torch.autograd.Function):
             _launch(kernels.dual_ends_backward, decay[0], *maps, batch=s.shape[0], **_dual(s))
             afters = _carry(decay, end, backward=True)
             d_tokens = [torch.zeros_like(s) for _ in range(4)]
-            d_rates = torch.zeros_like(marks[:, 0])  # (2, B, chunks, d): summed below, so without atomic adds
+            d_rates = torch.zeros_like(marks[:, 0])  # (2, B, chunks, d), summed below without atomic adds
             for order, mark, after in zip(orders, marks.unbind(1), afters.unbind(1), strict=True):
                 maps = *values, order, *mark, *after, d_O, *d_tokens, *d_rates
                 _launch(kernels.dual_gradients, mark[0], *maps, **_dual(s))
@@ -121,12 +123,12 @@ class _DualRouteScan(torch.autograd.Function):
 
 
 def _linear(like: Tensor) -> dict[str, int]:
-    """How a (N, T, d) map is cut for the linear scan."""
+    """The launch settings of the linear scan for a (N, T, d) map."""
     return {"length": like.shape[1], "steps": min(LINEAR_STEPS, like.shape[1])}
 
 
 def _dual(like: Tensor) -> dict[str, int]:
-    """How a (B, T, d) map is cut for the dual-route scan."""
+    """The launch settings of the dual-route scan for a (B, T, d) map."""
     return {"length": like.shape[1], "STEPS": STEPS}
 
 
@@ -150,14 +152,14 @@ def _before(a: Tensor, b: Tensor, order: Tensor, *, backward: bool = False) -> T
 
 
 def _summaries(like: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
-    """Room for the decays and the end states of phase 1, each (2 routes, R, B, chunks, d)."""
+    """Empty tensors for the decays and the end states of phase 1, each (2 routes, R, B, chunks, d)."""
     batch, length, width = like.shape
     shape = (2, len(orders), batch, -(-length // STEPS), width)
     return like.new_empty(shape), like.new_empty(shape)
 
 
 def _carry(decay: Tensor, end: Tensor, *, backward: bool = False) -> Tensor:
-    """Phase 2: the state before each chunk, or what reaches its end from behind; (2, R, B, chunks, d)."""
+    """Phase 2: the state before each chunk, or the gradient that reaches its end; (2, R, B, chunks, d)."""
     order = torch.arange(decay.shape[-2], device=decay.device)
     order = order.flip(0) if backward else order
     return _scan(decay.flatten(0, 2), end.flatten(0, 2), order, exclusive=True).view_as(decay)
@@ -168,13 +170,13 @@ def _launch(kernel: Any, lanes: Tensor, *maps: Tensor, **settings: int) -> None:
     chunks, width = lanes.shape[-2:]
     if lanes.numel():
         programs = lanes.shape[:-2].numel() * -(-chunks * width // BLOCK)
-        # a*h + b may be one instruction, as it is by default; Triton 3.9 warns where this is not said.
+        # a*h + b may be one instruction, which is the default, but Triton 3.9 warns if it is not stated.
         options = {"chunks": chunks, "width": width, "BLOCK": BLOCK, "num_warps": 4, "enable_fp_fusion": True}
         kernel[(programs,)](*maps, **settings, **options)
 
 
 def _on(device: torch.device) -> AbstractContextManager[Any]:
-    """Triton launches on the current device, which need not be the tensors'."""
+    """Make the tensors' device the current one, on which Triton launches."""
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 

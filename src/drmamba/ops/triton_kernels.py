@@ -1,13 +1,13 @@
 """The Triton kernels behind `drmamba.ops.triton`, and the one place that imports the library.
 
-A lane is one channel of one chunk of one sequence and walks its tokens one after the other; a program is
-BLOCK neighbouring lanes. Channels are contiguous in memory and in lanes, so the threads of a warp read
-neighbouring floats whatever the order of the tokens. No lane needs another lane of the same launch, and no
-two write to the same place: hence no atomics, no shared memory, no barrier, and the same bits from every run.
-Triton's `associative_scan` is left alone: it has given wrong results in reverse (triton-lang/triton#8412),
-and the interpreter runs it one element at a time.
+A lane is one channel of one chunk of one sequence and processes its tokens one after the other; a program is BLOCK
+neighbouring lanes. Channels are contiguous in memory and in lanes, so the threads of a warp read neighbouring floats in
+any order of the tokens. No lane needs another lane of the same launch, and no two write to the same place, so there are
+no atomics, no shared memory and no barriers, and every run gives the same bits. Triton's `associative_scan` is not
+used: it has given wrong results in reverse (triton-lang/triton#8412), and the interpreter runs it element by element.
 
-The `other` values of the loads make a token behind the end of the sequence change nothing: decay 1, input 0.
+The `other` values of the loads make tokens beyond the end of the sequence neutral: decay 1, input 0. The kernels repeat
+their first and last lines, because a helper for them would take as many arguments as it has lines.
 """
 
 from __future__ import annotations
@@ -30,17 +30,19 @@ jit: Callable[[Callable[..., Any]], Any] = triton.jit
 
 @jit
 def lanes(chunks: int, width: int, BLOCK: tl.constexpr) -> Any:
-    """Of each lane: its sequence, its place in a (N, chunks, d) map, chunk, channel, and whether it exists."""
+    """For each lane: its sequence, its position in a (N, chunks, d) map, its chunk, its channel, whether it exists."""
     blocks = tl.cdiv(chunks * width, BLOCK)
-    n = (tl.program_id(0) // blocks).to(tl.int64)  # 64 bits wide, so that every offset computed from it is
+    n = (tl.program_id(0) // blocks).to(
+        tl.int64
+    )  # 64 bits wide, so that every offset computed from it is, too
     lane = tl.program_id(0) % blocks * BLOCK + tl.arange(0, BLOCK)
     return n, n * chunks * width + lane, lane // width, lane % width, lane < chunks * width
 
 
-# Settled by the environment variable TRITON_INTERPRET as the function was decorated, whatever it says now.
+# Decided by the environment variable TRITON_INTERPRET when the function was decorated, not by its value now.
 INTERPRETED = not isinstance(lanes, triton.JITFunction)
 
-# Entering a jit function takes the interpreter milliseconds; a plain one inside of a kernel it runs as well.
+# The interpreter takes milliseconds to enter a jit function, but also runs plain functions inside a kernel.
 inline: Callable[[Callable[..., Any]], Any] = (lambda function: function) if INTERPRETED else jit
 
 
@@ -48,9 +50,9 @@ inline: Callable[[Callable[..., Any]], Any] = (lambda function: function) if INT
 def token(
     order: tl.tensor, position: tl.tensor, start: tl.tensor, exists: tl.tensor, length: int, width: int
 ) -> Any:
-    """Where the token at a position of the order lies in a map, and whether it exists.
+    """The offset in a map of the token at a position of the order, and whether it exists.
 
-    start: where the lane's channel of the sequence's first token lies
+    start: the offset of the lane's channel of the sequence's first token
     """
     exists = exists & (position < length)
     return start + tl.load(order + position, mask=exists, other=0) * width, exists
@@ -70,9 +72,9 @@ def linear_ends(
     BACKWARD: tl.constexpr,
     BLOCK: tl.constexpr,
 ) -> None:
-    """Each chunk's product of decays, and the state a zero state has become at its end.
+    """Each chunk's product of decays, and its end state from a zero state.
 
-    BACKWARD for the recurrence of the gradient, f_t = a_t (f_{t-1} + b_t).
+    BACKWARD runs the recurrence of the gradient, f_t = a_t (f_{t-1} + b_t).
     """
     n, there, chunk, channel, exists = lanes(chunks, width, BLOCK)
     first, start = chunk * steps, n * length * width + channel
@@ -258,7 +260,7 @@ def dual_ends_backward(
     STEPS: tl.constexpr,
     BLOCK: tl.constexpr,
 ) -> None:
-    """What reaches the state before each chunk of the gradients inside it, and the product of its decays.
+    """The gradient that each chunk passes to the state before it, and the product of its decays.
 
     f^D_t = a^D_t (f^D_{t+1} + d_O_t) and f^B_t = a^B_t (f^B_{t+1} - beta_t d_O_t), last token first.
     """
@@ -301,7 +303,7 @@ def dual_gradients(
     order: tl.tensor,
     mark_D: tl.tensor,
     mark_B: tl.tensor,
-    after_D: tl.tensor,  # (batch, chunks, d) the f that reaches each chunk from behind it
+    after_D: tl.tensor,  # (batch, chunks, d) the f that reaches the end of each chunk
     after_B: tl.tensor,
     d_O: tl.tensor,
     d_s: tl.tensor,
@@ -318,14 +320,14 @@ def dual_gradients(
 ) -> None:
     """The gradients of Eqs. (8)-(11) along one order, added to the d_*.
 
-    The states of the chunk are computed again from its mark; unrolled, the STEPS of them stay in registers.
+    The states of the chunk are recomputed from the state before it; in unrolled loops they stay in registers.
     """
     n, there, chunk, channel, exists = lanes(chunks, width, BLOCK)
     first, start = chunk * STEPS, n * length * width + channel
     rate_D, rate_B = rates(A_D, A_B, channel, exists)
     D = tl.load(mark_D + there, mask=exists, other=0.0)
     B = tl.load(mark_B + there, mask=exists, other=0.0)
-    states_D, states_B = (D,), (B,)  # in place i the state before token i
+    states_D, states_B = (D,), (B,)  # at position i is the state before token i
     for i in tl.static_range(STEPS):
         at, real = token(order, first + i, start, exists, length, width)
         _, _, D, B = advance(s, g, delta, at, real, rate_D, rate_B, D, B)

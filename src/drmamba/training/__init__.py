@@ -1,1 +1,1 @@
-"""Training: a step, a schedule, an average of the weights, and the run that ties them together."""
+"""Training runs: data, updates, schedule, averaged weights, checkpoints and scores."""

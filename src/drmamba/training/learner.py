@@ -1,4 +1,4 @@
-"""A network that learns: its optimizer, its averaged weights and one update at a time, in plain torch."""
+"""The learner: a network with its optimizer and averaged weights, and one update at a time, in plain torch."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from drmamba.config import RunConfig
 from drmamba.errors import TrainingError
 from drmamba.losses.compound import compound
 from drmamba.model.network import DRMamba
-from drmamba.training.average import Average
+from drmamba.training.ema import ExponentialMovingAverage
 from drmamba.training.schedule import rate_factor
 
 Batch = dict[str, Tensor]
 
-SITUATION = ("convention", "page", "place", "visible")  # what the network is told besides the crop itself
+CONDITIONS = ("convention", "page", "place", "visible")  # inputs of the network besides the crop
 DECAY_RATES = ("block.rate_B", "block.A_gap")  # the parameters behind A_B and A_D, Eq. (7)
 
 
 @dataclass(frozen=True)
-class Report:
-    """What one update did: the loss before it, every term, the norm of the gradient, the rate."""
+class UpdateRecord:
+    """One update: the loss before it, every term, the norm of the gradient, and the learning rate."""
 
     loss: float
     parts: dict[str, float]
@@ -36,24 +36,24 @@ class Report:
 
 
 class Learner:
-    """Everything that changes during a run; an engine with several devices puts its own parts in place."""
+    """Everything that changes during a run. The callables are replaced to train on several devices or threads."""
 
     def __init__(self, network: DRMamba, config: RunConfig) -> None:
         self.network: DRMamba = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.config = config
         self.optimizer = optimizer_for(self.network, config)
-        self.average = Average(self.network, config.train.ema)
+        self.ema = ExponentialMovingAverage(self.network, config.train.ema)
         self.forward: Callable[..., Any] = self.network
         self.backward: Callable[[Tensor], object] = Tensor.backward
-        self.learn_from: Callable[[Any, float], dict[str, Tensor]] = self._learn_from
-        self.reduce: Callable[[Tensor], Tensor] = Tensor.detach  # the mean over devices
+        self.accumulate_gradients: Callable[[Any, float], dict[str, Tensor]] = self._accumulate_gradients
+        self.reduce: Callable[[Tensor], Tensor] = Tensor.detach  # replaced by the mean over devices
         self.unsynchronized: Callable[[], AbstractContextManager[object]] = nullcontext
         self.device = next(network.parameters()).device
 
-    def update(self, step: int, batches: Iterable[object], progress: float, rank: int = 0) -> Report:
-        """One update from `accumulation` batches; a loss or gradient that is not a number changes nothing."""
+    def update(self, step: int, batches: Iterable[object], progress: float, rank: int = 0) -> UpdateRecord:
+        """One update from `accumulation` batches; a loss or gradient that is not finite raises and changes nothing."""
         train = self.config.train
-        # Whatever is random in a forward pass depends on the step alone, so a resumed run repeats it.
+        # Randomness in the forward pass depends only on the step, so that a resumed run repeats it.
         torch.manual_seed((train.seed << 40 ^ step << 8 ^ rank) % 2**63)
         self.network.train()
         self.optimizer.zero_grad(set_to_none=True)
@@ -61,7 +61,7 @@ class Learner:
         for number, batch in enumerate(batches, 1):
             last = number == train.accumulation
             with nullcontext() if last else self.unsynchronized():
-                found = self.learn_from(batch, 1 / train.accumulation)
+                found = self.accumulate_gradients(batch, 1 / train.accumulation)
             for name, value in found.items():
                 totals[name] = totals.get(name, 0) + value / train.accumulation
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), train.clip, foreach=True).item()
@@ -71,38 +71,38 @@ class Learner:
             terms = ", ".join(f"{name} {value:.4g}" for name, value in values.items())
             raise TrainingError(
                 f"the loss or its gradient is not a number at step {step} ({terms}; norm {norm:.4g}); "
-                "the weights before it are kept: lower train.learning_rate, or use train.precision=float32"
+                "the weights before it are kept; lower train.learning_rate or use train.precision=float32"
             )
         factor = rate_factor(progress, train)
         for group in self.optimizer.param_groups:
             group["lr"] = factor * group["peak"]
         self.optimizer.step()
-        self.average.update(step + 1)
-        return Report(values.pop("loss"), values, norm, factor * train.learning_rate)
+        self.ema.update(step + 1)
+        return UpdateRecord(values.pop("loss"), values, norm, factor * train.learning_rate)
 
-    def _learn_from(self, batch: Batch, weight: float) -> dict[str, Tensor]:
-        """Add the weighted gradient of a batch to the parameters' own; returns every loss."""
+    def _accumulate_gradients(self, batch: Batch, weight: float) -> dict[str, Tensor]:
+        """Add the weighted gradient of a batch to the parameters' gradients; returns every loss."""
         loss, parts = self.losses(self.forward, batch)
         self.backward(loss * weight)
         return {"loss": loss.detach(), **parts}
 
     def losses(self, forward: Callable[..., Any], batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        """What to minimise, and the unweighted value of every term."""
+        """The loss to minimise, and the unweighted value of every term."""
         batch = {name: value.to(self.device, non_blocking=True) for name, value in batch.items()}
         image = batch.pop("image").contiguous(memory_format=torch.channels_last)
-        output = forward(image, **{name: batch.pop(name) for name in SITUATION if name in batch})
+        output = forward(image, **{name: batch.pop(name) for name in CONDITIONS if name in batch})
         loss = compound(output.logits, output.auxiliary, batch, self.config.loss)
         return loss.total, loss.parts
 
     def averaged(self) -> DRMamba:
         """A copy of the network with the averaged weights, in eval mode, on the CPU."""
         network = deepcopy(self.network).cpu().eval()
-        network.load_state_dict(self.average.tensors)
+        network.load_state_dict(self.ema.tensors)
         return network
 
 
 def optimizer_for(network: DRMamba, config: RunConfig) -> torch.optim.AdamW:
-    """AdamW; norms, biases and decay rates do not decay; the encoder and the decay rates have rates of their own."""
+    """AdamW without weight decay on norms, biases and A_D, A_B; these rates and the encoder have own learning rates."""
     train = config.train
     groups: dict[tuple[float, float], dict[str, Any]] = {}
     for name, parameter in network.named_parameters():
@@ -118,14 +118,14 @@ def optimizer_for(network: DRMamba, config: RunConfig) -> torch.optim.AdamW:
 
 
 def optimizer_tensors(learner: Learner) -> Iterator[tuple[str, Tensor]]:
-    """("exp_avg/<parameter>", tensor) for everything the optimizer remembers."""
+    """The state of the optimizer as ("exp_avg/<parameter>", tensor) and so on."""
     for name, parameter in learner.network.named_parameters():
         for key, value in learner.optimizer.state.get(parameter, {}).items():
             yield f"{key}/{name}", value
 
 
 def restore_optimizer(learner: Learner, tensors: dict[str, Tensor]) -> None:
-    """Take over what `optimizer_tensors` gave."""
+    """Load the state that `optimizer_tensors` returned."""
     parameters = dict(learner.network.named_parameters())
     learner.optimizer.state.clear()
     for key_and_name, value in tensors.items():

@@ -1,4 +1,4 @@
-"""What a run leaves to look at: a CSV row for every update, a picture of them, and a bar while it runs."""
+"""The log of a run: a CSV row for every update, a plot of them, and a progress bar while it runs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tqdm import tqdm
 from drmamba.config import LOSS_TERMS
 from drmamba.errors import TrainingError
 from drmamba.files import write_atomic
-from drmamba.training.learner import Report
+from drmamba.training.learner import UpdateRecord
 
 COLUMNS = ("step", "seconds", "progress", "rate", "loss", *LOSS_TERMS, "norm", "validation_fm")
 
 
-class Log:
-    """The CSV file; rows after `step`, which a resumed run will repeat, are dropped."""
+class TrainingLog:
+    """The CSV file; rows after `step` are dropped, because a resumed run writes them again."""
 
     def __init__(self, path: Path, step: int = 0) -> None:
         kept = [row for row in read_log(path) if int(row["step"]) <= step] if step and path.is_file() else []
@@ -35,13 +35,13 @@ class Log:
         self._file = path.open("a", newline="")
         self._writer = csv.DictWriter(self._file, COLUMNS)
 
-    def write(self, step: int, seconds: float, progress: float, report: Report) -> None:
-        """One update."""
-        numbers = {"rate": report.rate, "loss": report.loss, **report.parts, "norm": report.norm}
+    def write(self, step: int, seconds: float, progress: float, record: UpdateRecord) -> None:
+        """Write the row of an update."""
+        numbers = {"rate": record.rate, "loss": record.loss, **record.parts, "norm": record.norm}
         self._row({"step": step, "seconds": f"{seconds:.2f}", "progress": f"{progress:.5f}"}, numbers)
 
     def validated(self, step: int, seconds: float, progress: float, fm: float) -> None:
-        """One validation."""
+        """Write the row of a validation."""
         self._row(
             {"step": step, "seconds": f"{seconds:.2f}", "progress": f"{progress:.5f}"}, {"validation_fm": fm}
         )
@@ -52,7 +52,7 @@ class Log:
             self._file.flush()
         except OSError as error:
             raise TrainingError(
-                f"cannot write {self.path}: {error.strerror}; resume once there is room"
+                f"cannot write {self.path}: {error.strerror}; free some space and resume the run"
             ) from error
 
     def close(self) -> None:
@@ -67,7 +67,7 @@ def read_log(path: Path) -> list[dict[str, str]]:
 
 
 def draw_curve(log: Path, picture: Path) -> None:
-    """Loss terms (smoothed) and validation FM over the updates, as PNG."""
+    """Plot the smoothed loss terms and the validation FM over the updates, as PNG."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -97,7 +97,7 @@ def draw_curve(log: Path, picture: Path) -> None:
 
 
 def smooth(values: Sequence[float]) -> list[float]:
-    """The mean of each value and those before it, over a twentieth of what came so far."""
+    """The trailing mean of each value, over a twentieth of the values so far."""
     sums = [0.0]
     for value in values:
         sums.append(sums[-1] + value)
@@ -106,19 +106,19 @@ def smooth(values: Sequence[float]) -> list[float]:
     ]
 
 
-class Bar:
-    """How far a run is, on stderr: a bar on a terminal, a line now and then in a file, or nothing."""
+class ProgressBar:
+    """The progress of a run on stderr: a bar on a terminal, otherwise a line every `pause` seconds; or nothing."""
 
     def __init__(self, shown: bool, done: float = 0.0, pause: float = 30.0) -> None:
         self.shown, self.pause = shown, pause
-        self._loss, self._said = 0.0, -math.inf
+        self._loss, self._shown_at = 0.0, -math.inf
         self._bar: tqdm[Any] | None = None
         if shown and sys.stderr.isatty():
-            words = "{percentage:5.1f} %|{bar:30}| {desc}"
-            self._bar = tqdm(total=1.0, initial=done, bar_format=words, mininterval=0.5)
+            layout = "{percentage:5.1f} %|{bar:30}| {desc}"
+            self._bar = tqdm(total=1.0, initial=done, bar_format=layout, mininterval=0.5)
 
     def show(self, step: int, progress: float, loss: float, fm: float | None, left: float | None) -> None:
-        """Say how things are after an update."""
+        """Show the state after an update."""
         self._loss = 0.95 * self._loss + 0.05 * loss if self._loss else loss
         known = f", validation FM {fm:.2f}" if fm is not None else ""
         time_left = f", {int(left) // 60}:{int(left) % 60:02d} left" if left is not None else ""
@@ -126,16 +126,16 @@ class Bar:
         if self._bar is not None:
             self._bar.set_description_str(words, refresh=False)
             self._bar.update(progress - self._bar.n)
-        elif time.monotonic() - self._said >= self.pause:
-            self._said = time.monotonic()
-            self.say(f"{100 * progress:5.1f} %  {words}")
+        elif time.monotonic() - self._shown_at >= self.pause:
+            self._shown_at = time.monotonic()
+            self.message(f"{100 * progress:5.1f} %  {words}")
 
-    def say(self, words: str) -> None:
-        """A line of its own."""
+    def message(self, text: str) -> None:
+        """Print a message on a line of its own."""
         if self._bar is not None:
-            self._bar.write(words, file=sys.stderr)
+            self._bar.write(text, file=sys.stderr)
         elif self.shown:
-            print(words, file=sys.stderr, flush=True)
+            print(text, file=sys.stderr, flush=True)
 
     def __enter__(self) -> Self:
         return self

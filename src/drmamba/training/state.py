@@ -1,4 +1,4 @@
-"""The checkpoint a run resumes from: one safetensors file, replaced as a whole; nothing in it is a pickle."""
+"""The checkpoint that a run resumes from: one safetensors file without pickles, which is replaced atomically."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMAT = "drmamba-run-1"
 
 @dataclass(frozen=True)
 class Position:
-    """Where a run is: updates done (crops and schedule follow), active seconds, validations and the last FM."""
+    """The position of a run: updates (which determine crops and schedule), active seconds, validations, last FM."""
 
     step: int = 0
     seconds: float = 0.0
@@ -28,10 +28,10 @@ class Position:
 
 
 def save_state(path: Path, learner: Learner, position: Position) -> None:
-    """Write weights, averaged weights, the optimizer's memory and the position, or leave the old file."""
+    """Write weights, averaged weights, the optimizer's state and the position; on failure the old file remains."""
     tensors: dict[str, Tensor] = {}
     tensors |= {f"model/{name}": value for name, value in learner.network.state_dict().items()}
-    tensors |= {f"average/{name}": value for name, value in learner.average.tensors.items()}
+    tensors |= {f"average/{name}": value for name, value in learner.ema.tensors.items()}
     tensors |= {f"optimizer/{name}": value for name, value in optimizer_tensors(learner)}
     metadata = {"format": FORMAT, "position": json.dumps(asdict(position))}
     plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
@@ -39,12 +39,12 @@ def save_state(path: Path, learner: Learner, position: Position) -> None:
         write_atomic(path, save(plain, metadata))
     except FileError as error:
         raise TrainingError(
-            f"{error}; the checkpoint before it is kept, resume once there is room"
+            f"{error}; the previous checkpoint is kept; free some space and resume the run"
         ) from error
 
 
 def load_state(path: Path, learner: Learner) -> Position:
-    """Continue where `save_state` stopped; returns the position."""
+    """Load what `save_state` wrote; returns the position."""
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -56,7 +56,7 @@ def load_state(path: Path, learner: Learner) -> Position:
                 part, _, rest = name.partition("/")
                 parts[part][rest] = file.get_tensor(name)
         learner.network.load_state_dict(parts["model"])
-        learner.average.load(parts["average"])
+        learner.ema.load(parts["average"])
         restore_optimizer(learner, parts["optimizer"])
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise TrainingError(f"{path} cannot be resumed from: {error}") from error

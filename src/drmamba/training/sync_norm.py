@@ -1,7 +1,7 @@
 """Batch normalization over the batches of all processes, on any device.
 
-torch's own SyncBatchNorm runs on CUDA alone. This one needs two sums across processes, so several CPU
-processes learn exactly what one with a batch as large as all of theirs would.
+torch's own SyncBatchNorm runs on CUDA only. This one sums over the processes, so that several CPU processes compute
+what one process with the sum of their batches would.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from drmamba.model.norm import NormAct, activate
 
 
 class SharedNormAct(NormAct):
-    """A batch norm whose statistics in training are those of every process together."""
+    """A batch norm whose training statistics are taken over the batches of all processes."""
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.training:
@@ -34,7 +34,7 @@ class SharedNormAct(NormAct):
 
 
 class _SumOfAll(torch.autograd.Function):
-    """The sum over all processes; so is its gradient."""
+    """The sum over all processes, whose gradient is the sum of all processes' gradients."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:  # noqa: ARG004
@@ -50,7 +50,7 @@ class _SumOfAll(torch.autograd.Function):
 
 
 def share_norms(network: nn.Module) -> None:
-    """Make every batch norm of the network a shared one, in place; names, weights and statistics stay."""
+    """Turn every batch norm of the network into a shared one, in place; names, weights and statistics stay."""
     for module in network.modules():
         if type(module) is NormAct:
             module.__class__ = SharedNormAct

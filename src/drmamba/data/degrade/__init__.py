@@ -1,7 +1,7 @@
-"""Degradations of old pages: pure functions of a page, applied in the order in which they happen.
+"""Degradations of old pages: pure functions of a page and a random generator, applied in a fixed order.
 
-First the ink ages, then the sheet, then a camera takes its picture. Every function gets its random
-generator; only holes, margins and erasing change the ink that counts, for there it is gone.
+First the ink ages, then the sheet, then a scanner or camera takes the picture. Only holes, margins and erasing change
+the ground truth, because they remove ink.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ import numpy as np
 
 from drmamba.config import DegradeConfig
 from drmamba.data.degrade import camera, copies, ink, paper
-from drmamba.data.page import Page, Picture
+from drmamba.data.page import LabelledPage, Picture
 from drmamba.images import Ink
 
-__all__ = ["DEGRADATIONS", "Degradation", "Stock", "degrade"]
+__all__ = ["DEGRADATIONS", "Degradation", "MaterialSource", "degrade"]
 
 
-class Stock(Protocol):
-    """Where degradations take their material from."""
+class MaterialSource(Protocol):
+    """A supply of material for degradations: the ink of other pages, and blank sheets."""
 
     def verso(self, rng: np.random.Generator, shape: tuple[int, int]) -> Ink:
-        """Ink of another page, to show through."""
+        """The ink of another page, which shows through from the back."""
 
     def sheet(self, rng: np.random.Generator, shape: tuple[int, int]) -> Picture:
         """A blank sheet."""
 
 
-Degradation = Callable[[Page, np.random.Generator, Stock], Page]
+Degradation = Callable[[LabelledPage, np.random.Generator, MaterialSource], LabelledPage]
 
 
-def _alone(function: Callable[[Page, np.random.Generator], Page]) -> Degradation:
+def _alone(function: Callable[[LabelledPage, np.random.Generator], LabelledPage]) -> Degradation:
     return lambda page, rng, _: function(page, rng)
 
 
-# In the order in which they happen; the names are those of DegradeConfig, which holds their chances.
+# In the order of application; the names are those of DegradeConfig, which holds their probabilities.
 DEGRADATIONS: dict[str, Degradation] = {
-    "new_paper": lambda page, rng, stock: ink.new_paper(page, stock.sheet(rng, page.shape), rng),
+    "new_paper": lambda page, rng, source: ink.new_paper(page, source.sheet(rng, page.shape), rng),
     "recoloured": _alone(ink.recoloured),
     "faint": _alone(ink.faint),
     "rulings": _alone(paper.rulings),
-    "bleed_through": lambda page, rng, stock: ink.bleed_through(page, stock.verso(rng, page.shape), rng),
+    "bleed_through": lambda page, rng, source: ink.bleed_through(page, source.verso(rng, page.shape), rng),
     "foxing": _alone(paper.foxing),
     "stain": _alone(paper.stain),
     "blots": _alone(paper.blots),
@@ -64,7 +64,7 @@ DEGRADATIONS: dict[str, Degradation] = {
     "jpeg": _alone(camera.jpeg),
     "clean": _alone(copies.clean),
 }
-# What is left out where another happens: both together would lose the ink.
+# Degradations that are left out when another one is applied, because both together would lose the ink.
 EXCLUDED: dict[str, tuple[str, ...]] = {
     "photocopy": ("faint",),
     "snapshot": ("illumination",),
@@ -72,21 +72,23 @@ EXCLUDED: dict[str, tuple[str, ...]] = {
 }
 
 
-def degrade(page: Page, rng: np.random.Generator, config: DegradeConfig, stock: Stock) -> Page:
-    """Apply each degradation with its chance; a share of the pages stays as it is, and some are clean.
+def degrade(
+    page: LabelledPage, rng: np.random.Generator, config: DegradeConfig, source: MaterialSource
+) -> LabelledPage:
+    """Apply each degradation with its probability; the share `untouched` of the pages stays as it is.
 
-    A clean page is born digital, so that nothing else happens to it.
+    A page that becomes `clean` looks born digital, so no other degradation is applied to it.
     """
     if rng.random() < config.untouched:
         return page
-    lots = rng.random(len(DEGRADATIONS))
-    happen = [name for name, lot in zip(DEGRADATIONS, lots, strict=True) if lot < getattr(config, name)]
-    if "clean" in happen:
-        happen = ["clean"]
-    excluded = {other for name in happen for other in EXCLUDED.get(name, ())}
-    for name in happen:
+    draws = rng.random(len(DEGRADATIONS))
+    chosen = [name for name, drawn in zip(DEGRADATIONS, draws, strict=True) if drawn < getattr(config, name)]
+    if "clean" in chosen:
+        chosen = ["clean"]
+    excluded = {other for name in chosen for other in EXCLUDED.get(name, ())}
+    for name in chosen:
         if name not in excluded:
-            page = DEGRADATIONS[name](page, rng, stock)
+            page = DEGRADATIONS[name](page, rng, source)
     return page
 
 

@@ -1,4 +1,4 @@
-"""Part of a page without its writing, so that what shows through there stands alone."""
+"""Removal of writing from part of a page, so that bleed-through stands alone there."""
 
 from __future__ import annotations
 
@@ -9,36 +9,37 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from drmamba.config import DegradeConfig
+from drmamba.data.compositing import covered
 from drmamba.data.degrade.ink import layers
 from drmamba.data.degrade.passes import grained
-from drmamba.data.degrade.wide import clouds, noise
-from drmamba.data.fields import Field, blur, ramp
-from drmamba.data.layering import covered
-from drmamba.data.page import Page, Picture
+from drmamba.data.filters import blur
+from drmamba.data.noise import ramp
+from drmamba.data.page import Field, LabelledPage, Picture
+from drmamba.data.wide_noise import clouds, noise
 from drmamba.images import Ink
 
-LEAST = 0.004  # share of the page that must still be ink, or else all of it stays
+LEAST_INK = 0.004  # share of the page that must remain ink, or else nothing is removed
 
 
-def cleared(page: Page, rng: np.random.Generator) -> Page:
-    """Take whole strokes away, from one side of a page, from around a block, or in patches.
+def cleared(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """Remove whole strokes from one side of a page, from around a block, or in patches.
 
-    A stroke is a connected component of ink; it goes if most of it lies in the part to be cleared. Paper like
-    that around it is painted there. A page stays as it is if hardly any ink would be left, or none would go.
+    A stroke is a connected component of ink; it is removed if most of it lies in the part to be cleared, and is
+    replaced by paper like that around it. A page stays as it is if hardly any ink would remain or none would go.
     """
     gone = _removed(page.ink, _part(rng, page.shape))
     kept = page.ink & ~gone
-    if not gone.any() or kept.mean() < LEAST:
+    if not gone.any() or kept.mean() < LEAST_INK:
         return page
     parts = layers(page)
     grain = _grain(page, parts.paper, parts.near, rng)
     around = np.minimum(blur(gone, 2.0) * 6, 1) * (1 - np.minimum(blur(kept, 1.0) * 3, 1))
     image = covered(page.image, np.maximum(around, gone), parts.paper)
-    return Page(grained(image, (grain * around)[..., None], 1.0, in_the_dark=False), kept)
+    return LabelledPage(grained(image, (grain * around)[..., None], 1.0, in_the_dark=False), kept)
 
 
-def bare(page: Page, rng: np.random.Generator) -> Picture:
-    """The sheet without any ink; stains, and what shows through, stay."""
+def bare(page: LabelledPage, rng: np.random.Generator) -> Picture:
+    """The sheet without any ink; stains and bleed-through remain."""
     parts = layers(page)
     paper = parts.paper + _grain(page, parts.paper, parts.near, rng)[..., None]
     around = np.maximum(np.minimum(blur(page.ink, 2.0) * 6, 1), page.ink)
@@ -46,15 +47,15 @@ def bare(page: Page, rng: np.random.Generator) -> Picture:
 
 
 def chances_after(config: DegradeConfig, bleed_through: float = 0.8) -> DegradeConfig:
-    """The chances of what else happens to such a page: much shows through, and the ink that is left is not faded.
+    """The probabilities of further degradations of a cleared page: much bleed-through, and no faded ink.
 
-    Faded strokes beside strokes that show through alone could not be told apart, by anybody.
+    Nobody could distinguish faded strokes from bleed-through that stands alone.
     """
     return replace(config, faint=0.0, bleed_through=bleed_through)
 
 
 def _part(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """Where strokes are taken away."""
+    """The part of the page from which strokes are removed."""
     kind = rng.integers(3)
     if kind == 0:
         return ramp(rng, shape) > rng.uniform(-0.8, 0.5)
@@ -70,7 +71,7 @@ def _part(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.bool_]
 
 
 def _removed(ink: Ink, where: NDArray[np.bool_]) -> Ink:
-    """The strokes of which more than half lies where they are to go."""
+    """The strokes of which more than half lies in the part to be cleared."""
     labels, count = ndimage.label(ink, np.ones((3, 3)))
     sizes = np.bincount(labels.ravel(), minlength=count + 1)
     inside = np.bincount(labels[where], minlength=count + 1)
@@ -80,8 +81,8 @@ def _removed(ink: Ink, where: NDArray[np.bool_]) -> Ink:
     return gone
 
 
-def _grain(page: Page, paper: Field, near: Field, rng: np.random.Generator) -> Field:
-    """Noise as strong as the paper's own, so that painted places are not smoother than the rest."""
+def _grain(page: LabelledPage, paper: Field, near: Field, rng: np.random.Generator) -> Field:
+    """Noise as strong as the paper's own, so that the replaced paper is not smoother than the rest."""
     bare = near[::3, ::3] < 0.01
     if not bare.any():
         return np.zeros(page.shape, np.float32)

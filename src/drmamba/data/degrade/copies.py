@@ -1,6 +1,6 @@
-"""What copying does to a page: photocopies, microfilm, snapshots by hand, and files that never were on paper.
+"""Degradations by copying: photocopies, microfilm, hand-held photographs, and files that were never on paper.
 
-None of it moves the ink.
+None of them moves the ink.
 """
 
 from __future__ import annotations
@@ -9,24 +9,25 @@ import math
 
 import numpy as np
 
+from drmamba.data.compositing import darkened
 from drmamba.data.degrade.passes import enlarged
-from drmamba.data.degrade.wide import clouds, noise, white
-from drmamba.data.fields import Field, blur, ramp, smoothstep
-from drmamba.data.layering import darkened
-from drmamba.data.page import Page, Picture
+from drmamba.data.filters import blur, smoothstep
+from drmamba.data.noise import ramp
+from drmamba.data.page import Field, LabelledPage, Picture
+from drmamba.data.wide_noise import clouds, noise, white
 
-LEAST = 0.05  # of the contrast between ink and paper: below it a copy would lose the ink
+LEAST_CONTRAST = 0.05  # difference in brightness between ink and paper, below which a copy would lose the ink
 
 
-def _levels(page: Page) -> tuple[float, float]:
-    """How bright ink and paper are on average; a tenth and nine tenths where one is missing."""
+def _levels(page: LabelledPage) -> tuple[float, float]:
+    """The mean brightness of ink and of paper; 0.1 and 0.9 where one of them is missing."""
     ink, image = page.ink[::3, ::3], page.image[::3, ::3]
     if not ink.any() or ink.all():
         return 0.1, 0.9
     return float(image[ink].mean()), float(image[~ink].mean())
 
 
-def _grey(page: Page) -> Field:
+def _grey(page: LabelledPage) -> Field:
     flat: Field = page.image @ np.array((0.3, 0.59, 0.11), np.float32)
     return flat
 
@@ -35,13 +36,13 @@ def _as_picture(flat: Field) -> Picture:
     return np.repeat(np.clip(flat, 0, 1)[..., None], 3, 2)
 
 
-def photocopy(page: Page, rng: np.random.Generator) -> Page:
-    """Hard contrast, specks of toner, strokes that fail in places, and streaks of a worn drum.
+def photocopy(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """A photocopy: hard contrast, specks of toner, strokes with gaps, and streaks of a worn drum.
 
-    What the copy lost in part is still ink: its truth stays, and so does enough of every stroke to see it.
+    Ink that the copy lost in part remains in the ground truth, and enough of every stroke remains visible.
     """
     dark, light = _levels(page)
-    span = max(light - dark, LEAST)
+    span = max(light - dark, LEAST_CONTRAST)
     middle = dark + span * rng.uniform(0.4, 0.65)
     # Faint ink gets only a little more contrast, or paper of uneven brightness would turn black.
     hard = rng.uniform(0.15, 0.5) + 0.4 * max(0.0, 0.3 - span)
@@ -61,11 +62,11 @@ def photocopy(page: Page, rng: np.random.Generator) -> Page:
     if rng.random() < 0.4:  # a grey veil
         toner += np.float32(rng.uniform(0.02, 0.12)) * (1 + clouds(rng, shape, 0.4 * max(shape), octaves=2))
     black = np.float32(rng.uniform(0.02, 0.2))
-    return Page(_as_picture(1 - np.clip(toner, 0, 1) * (1 - black)), page.ink)
+    return LabelledPage(_as_picture(1 - np.clip(toner, 0, 1) * (1 - black)), page.ink)
 
 
 def _streaks(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
-    """Thin pale lines that run down the whole sheet, broken here and there."""
+    """Thin pale lines that run down the whole sheet, with gaps."""
     columns = np.zeros(shape[1], np.float32)
     for _ in range(1 + int(rng.integers(1, 4) * shape[1] / 500)):
         columns[int(rng.integers(shape[1]))] = rng.uniform(0.1, 0.4)
@@ -75,8 +76,8 @@ def _streaks(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
     return streaks
 
 
-def microfilm(page: Page, rng: np.random.Generator) -> Page:
-    """Grey film: uneven density, grain, scratches along it and dust on it."""
+def microfilm(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """Microfilm: grey, of uneven density, with grain, scratches and dust."""
     shape = page.shape
     density = 1 + np.float32(rng.uniform(0, 0.2)) * ramp(rng, shape)
     density += np.float32(rng.uniform(0.03, 0.12)) * clouds(
@@ -84,10 +85,10 @@ def microfilm(page: Page, rng: np.random.Generator) -> Page:
     )
     flat = blur(_grey(page), rng.uniform(0.4, 1.0))
     dark, light = _levels(page)
-    # The film's range: flatter than the page, never so flat that ink is lost.
-    span = max(rng.uniform(0.45, 1.0), min(1.0, LEAST / max(light - dark, LEAST)))
+    # The film has less contrast than the page, but never so little that ink is lost.
+    span = max(rng.uniform(0.45, 1.0), min(1.0, LEAST_CONTRAST / max(light - dark, LEAST_CONTRAST)))
     flat = (flat * np.float32(span) + np.float32(rng.uniform(0, 1 - span))) * density
-    contrast = max((light - dark) * span, LEAST)
+    contrast = max((light - dark) * span, LEAST_CONTRAST)
     flat += noise(rng, shape, rng.uniform(1.5, 2.5)) * np.float32(
         min(rng.uniform(0.01, 0.05), 0.4 * contrast)
     )
@@ -96,11 +97,11 @@ def microfilm(page: Page, rng: np.random.Generator) -> Page:
     if rng.random() < 0.6:
         dust = smoothstep(white(rng, shape), 3.3, 3.8)
         flat += blur(dust, rng.uniform(0.5, 1.0)) * np.float32(rng.choice((-1, 1)) * rng.uniform(0.5, 2))
-    return Page(_as_picture(flat), page.ink)
+    return LabelledPage(_as_picture(flat), page.ink)
 
 
 def _scratch(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
-    """One long, hair-thin line, almost straight, along the film."""
+    """One long, hair-thin, almost straight line along the film."""
     rows = np.arange(shape[0], dtype=np.float32)
     path = rng.uniform(0, shape[1]) + rng.normal(0, 0.02) * rows + 2 * noise(rng, (1, shape[0]), 80)[0]
     across = np.arange(shape[1], dtype=np.float32)
@@ -112,25 +113,25 @@ def _scratch(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
     return line
 
 
-def snapshot(page: Page, rng: np.random.Generator) -> Page:
-    """A picture taken by hand: light that falls off, the shadow of a hand or a telephone, glare."""
+def snapshot(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """A hand-held photograph: light falls off, a hand or a telephone casts a shadow, and there is glare."""
     shape = page.shape
     light = 1 + np.float32(rng.uniform(0.05, 0.4)) * ramp(rng, shape)
     if rng.random() < 0.7:
         light *= 1 - np.float32(rng.uniform(0.15, 0.6)) * _shadow(rng, shape)
     light *= np.float32(rng.uniform(0.75, 1.0)) / light.max()
-    tint = 1 + rng.normal(0, 0.05) * np.array((1.0, 0.0, -1.0))  # a lamp or daylight
+    tint = 1 + rng.normal(0, 0.05) * np.array((1.0, 0.0, -1.0))  # warm or cold light
     image = darkened(page.image, 1 - light, np.clip(tint, 0.8, 1.2))
     if rng.random() < 0.35:
-        glare = _shadow(rng, shape) * np.float32(min(rng.uniform(0.1, 0.45), 1 - LEAST))
+        glare = _shadow(rng, shape) * np.float32(min(rng.uniform(0.1, 0.45), 1 - LEAST_CONTRAST))
         image = image + glare[..., None] * (1 - image)
-    return Page(np.clip(image, 0, 1), page.ink)
+    return LabelledPage(np.clip(image, 0, 1), page.ink)
 
 
 def _shadow(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
-    """1 inside the shadow of fingers or of a straight-edged thing, 0 outside, with an edge of any softness.
+    """A mask that is 1 inside the shadow of fingers or of a straight-edged object, with a more or less soft edge.
 
-    It is made on a coarse grid: a shadow has no detail.
+    It is made on a coarse grid, because a shadow has no detail.
     """
     step = 4 if max(shape) > 128 else 1
     small = shape[0] // step + 1, shape[1] // step + 1
@@ -155,9 +156,9 @@ def _shadow(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
     return enlarged(np.repeat(inside[..., None], 3, 2), shape, step)[..., 0]
 
 
-def clean(page: Page, rng: np.random.Generator) -> Page:
-    """A born-digital page: pure white paper, even ink, the slightest blur or none, and nothing else."""
+def clean(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """A born-digital page: pure white paper and even ink, with slight blur or none."""
     sharp = rng.random() < 0.3
     cover = page.ink.astype(np.float32) if sharp else blur(page.ink, rng.uniform(0.3, 0.7))
     dark = np.clip(rng.choice((1.0, 0.9, 0.75)) * rng.normal(1, 0.02, 3), 0.5, 1)
-    return Page(darkened(np.ones_like(page.image), cover, dark), page.ink)
+    return LabelledPage(darkened(np.ones_like(page.image), cover, dark), page.ink)

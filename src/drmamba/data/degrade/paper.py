@@ -1,4 +1,4 @@
-"""What age and use do to a sheet: stains, foxing, blots, folds, rulings, dark margins and holes."""
+"""Degradations of the sheet: stains, foxing, blots, folds, rulings, dark margins, holes and erasing."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from drmamba.data.compositing import covered, darkened
 from drmamba.data.degrade.passes import creased
-from drmamba.data.degrade.wide import clouds, noise
-from drmamba.data.fields import Field, blur, smoothstep
-from drmamba.data.layering import covered, darkened
-from drmamba.data.page import Page
+from drmamba.data.filters import blur, smoothstep
+from drmamba.data.page import Field, LabelledPage
+from drmamba.data.wide_noise import clouds, noise
 
+# Colours (RGB) of stains and foxing.
 BROWNS = ((0.80, 0.62, 0.42), (0.62, 0.48, 0.36), (0.85, 0.75, 0.50), (0.55, 0.40, 0.25), (0.72, 0.68, 0.62))
 
 
@@ -22,16 +23,16 @@ def _grid(shape: tuple[int, int]) -> tuple[Field, Field]:
 
 
 class Spot(NamedTuple):
-    """An uneven round place: the part of the page it lies in, and how far pixels there are from its middle."""
+    """An irregular round spot: the part of the page it lies in, and the distance of pixels there from its centre."""
 
     part: tuple[slice, slice]
-    distance: Field  # in units of an uneven radius: below 1 is inside
+    distance: Field  # in units of an irregular radius, so that values below 1 are inside
 
 
 def _spot(
     rng: np.random.Generator, shape: tuple[int, int], radius: float, ragged: float, reach: float
 ) -> Spot:
-    """A spot somewhere on the page, with what lies up to `reach` radii from its middle."""
+    """A spot at a random place, with its surroundings up to `reach` radii from its centre."""
     squash, angle = rng.uniform(0.6, 1.4), rng.uniform(0, math.pi)
     middle = [rng.uniform(0, side) for side in shape]
     far = radius * (reach + 3.5 * ragged) / min(squash, 1.0)
@@ -52,18 +53,18 @@ def _spot(
 
 
 def _radius(rng: np.random.Generator, smallest: float, largest: float) -> float:
-    """A radius in pixels; every doubling is equally likely, so that small ones come on wide regions too."""
+    """A log-uniform radius in pixels, so that small spots occur on wide regions too."""
     return math.exp(rng.uniform(math.log(smallest), math.log(max(largest, smallest))))
 
 
-def stain(page: Page, rng: np.random.Generator) -> Page:
-    """Water, coffee or grease dried on the sheet, with or without the darker rim where it stopped.
+def stain(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """Dried water, coffee or grease, with or without a darker rim.
 
-    Stains are as small as a few letters or as large as half of what is seen; small ones come in numbers.
+    A stain is as small as a few letters or as large as half of the region; small ones come in groups.
     """
     size = min(page.shape)
     image = page.image.copy()
-    if rng.random() < 0.4:  # damp has crept in from a side
+    if rng.random() < 0.4:  # damp that crept in from one side
         edge = noise(rng, page.shape, size * rng.uniform(0.5, 1))
         edge += np.float32(0.15) * clouds(rng, page.shape, size / 6, octaves=3)
         spots = [Spot((slice(None), slice(None)), edge + np.float32(rng.uniform(0.5, 1.8)))]
@@ -84,7 +85,7 @@ def stain(page: Page, rng: np.random.Generator) -> Page:
             t = (distance - 1) * np.float32(1 / (2.2 * width))
             inside += height * np.maximum(1 - t * t, 0) ** 2  # about a Gaussian of this width
         image[part] = darkened(image[part], np.maximum(inside, 0), brown)
-    return Page(image, page.ink)
+    return LabelledPage(image, page.ink)
 
 
 def _browning(rng: np.random.Generator, strength: float) -> Field:
@@ -92,19 +93,19 @@ def _browning(rng: np.random.Generator, strength: float) -> Field:
     return ((1 - np.minimum(colour, 1)) * strength).astype(np.float32)
 
 
-def foxing(page: Page, rng: np.random.Generator) -> Page:
-    """Many small brown specks, in swarms."""
+def foxing(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """Many small brown specks in clusters."""
     cell = rng.uniform(4, 14)
     swarm = smoothstep(clouds(rng, page.shape, 80, octaves=2), -0.5, 1.2)
     threshold = rng.uniform(1.1, 1.9)
     specks = smoothstep(
         noise(rng, page.shape, cell) + 0.3 * noise(rng, page.shape, 3), threshold, threshold + 0.7
     )
-    return Page(darkened(page.image, specks * swarm, _browning(rng, rng.uniform(0.5, 1.2))), page.ink)
+    return LabelledPage(darkened(page.image, specks * swarm, _browning(rng, rng.uniform(0.5, 1.2))), page.ink)
 
 
-def blots(page: Page, rng: np.random.Generator) -> Page:
-    """Drops and smears of ink that are no writing: dark, soft-edged, larger than a stroke is wide."""
+def blots(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """Drops and smears of ink that are not writing: dark, soft-edged, and wider than a stroke."""
     image = page.image.copy()
     for _ in range(int(rng.integers(1, 5)) * (1 + min(page.shape) // 600)):
         radius = _radius(rng, 4, 0.14 * min(page.shape) + 5)
@@ -116,11 +117,11 @@ def blots(page: Page, rng: np.random.Generator) -> Page:
         tone = 1 + rng.uniform(-0.05, 0.2) * np.array([-1, 0, 1])  # black to brown
         dark = np.minimum(rng.uniform(0.25, 0.8) * tone, 1)
         image[part] = darkened(image[part], np.clip(inside, 0, 1), dark)
-    return Page(image, page.ink)
+    return LabelledPage(image, page.ink)
 
 
-def folds(page: Page, rng: np.random.Generator) -> Page:
-    """Creases: a dark valley beside a bright ridge, along slightly wavering lines."""
+def folds(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """Creases: a dark valley beside a bright ridge, along slightly wavy lines."""
     shade = np.zeros(page.shape, np.float32)
     for _ in range(int(rng.integers(1, 4))):
         angle = rng.choice((0, math.pi / 2)) + rng.normal(0, 0.06 if rng.random() < 0.7 else 0.6)
@@ -133,14 +134,14 @@ def folds(page: Page, rng: np.random.Generator) -> Page:
         slope = rng.uniform(0.02, 0.12) if rng.random() < 0.4 else 0.0
         away = (down, across, -down * y - across * x)
         creased(shade, away, wobble, rng.uniform(1.2, 10), (height, ridge, slope))
-    return Page(darkened(page.image, shade, (1, 1, 1)), page.ink)
+    return LabelledPage(darkened(page.image, shade, (1, 1, 1)), page.ink)
 
 
-def rulings(page: Page, rng: np.random.Generator) -> Page:
-    """Pale printed or drawn guide lines, which are not part of the writing and never ink.
+def rulings(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """Pale printed or drawn guide lines, which are never ink.
 
-    They are at most 1.3 pixels wide and take at most a quarter of the light. The rules of tables, forms and
-    ledgers, which are ink for whoever keeps everything, are darker, so that labels do not contradict.
+    They are at most 1.3 pixels wide and absorb at most about a quarter of the light. The rules of tables, forms and
+    ledgers, which are ink under the convention `all`, are darker, so that labels do not contradict each other.
     """
     y, x = _grid(page.shape)
     pitch = rng.uniform(14, 60)
@@ -158,37 +159,38 @@ def rulings(page: Page, rng: np.random.Generator) -> Page:
         drawing = np.maximum(drawing, lines(x - y * tilt))
     drawing *= np.clip(0.8 + np.float32(0.3) * noise(rng, page.shape, 30), 0, 1)
     tint = np.array(((0.9, 0.6, 0.3), (0.5, 0.5, 0.5), (0.2, 0.8, 0.8), (0.4, 0.6, 0.9))[rng.integers(4)])
-    return Page(darkened(page.image, drawing, tint * rng.uniform(0.08, 0.28)), page.ink)
+    return LabelledPage(darkened(page.image, drawing, tint * rng.uniform(0.08, 0.28)), page.ink)
 
 
-def margin(page: Page, rng: np.random.Generator) -> Page:
-    """The page's edge: scanner black, a book's gutter, or another sheet beyond; what lies there is no ink."""
+def margin(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """The edge of the page: scanner black, the gutter of a book, or another sheet. Nothing beyond it is ink."""
     side = int(rng.integers(4))
     y, x = _grid(page.shape)
-    inward = (y, x, page.shape[0] - 1 - y, page.shape[1] - 1 - x)[
-        side
-    ]  # pixels from that side of the picture
+    # The distance in pixels from that side of the picture.
+    inward = (y, x, page.shape[0] - 1 - y, page.shape[1] - 1 - x)[side]
     along = (x, y, x, y)[side]
     start = np.float32(rng.uniform(0.02, 0.2) * inward.size)
     waves = 2 * noise(rng, (1, along.size), rng.uniform(20, 200)).reshape(along.shape)
-    away = inward - (start + np.float32(rng.normal(0, 0.04)) * along + waves)  # pixels inside the page
+    away = inward - (
+        start + np.float32(rng.normal(0, 0.04)) * along + waves
+    )  # distance in pixels from the page's edge
     reach = rng.uniform(2, 0.25 * min(page.shape))
     dark = np.full(3, rng.uniform(0.1, 0.8))
     shade = rng.choice((rng.uniform(0.0, 0.15), rng.uniform(0.3, 0.7), rng.uniform(0.8, 1)))
     colour = np.clip(shade * rng.normal(1, 0.02, 3), 0, 1).astype(np.float32)
     image = page.image.copy()
-    # Only the rows or columns that the edge and its shadow reach are touched.
+    # Only the rows or columns that the edge and its shadow reach are changed.
     reached = np.flatnonzero((away < 6 * reach + 2).any(axis=1 - side % 2))
     part = slice(reached[0], reached[-1] + 1) if len(reached) else slice(0, 0)
     where = (part, slice(None)) if side % 2 == 0 else (slice(None), part)
     near = away[where]
     image[where] = darkened(image[where], np.exp(-np.maximum(near, 0) * np.float32(1 / reach)), dark)
     image[where] = covered(image[where], smoothstep(-near, -0.7, 0.7), colour)
-    return Page(image, page.ink & (away > 0))
+    return LabelledPage(image, page.ink & (away > 0))
 
 
-def holes(page: Page, rng: np.random.Generator) -> Page:
-    """Worm holes, tears and lost pieces: the ground beyond shows, and the ink there is gone."""
+def holes(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """Worm holes, tears and missing pieces, where the ground behind the sheet shows and the ink is gone."""
     shape, size = page.shape, min(page.shape)
     if rng.random() < 0.4:  # a tear that runs down or across
         y, x = _grid(shape)
@@ -200,7 +202,7 @@ def holes(page: Page, rng: np.random.Generator) -> Page:
         spots = [Spot((slice(None), slice(None)), distance)]
     else:
         radius = _radius(rng, 0.03 * min(size, 256), 0.22 * size)
-        count = 1 if radius > 0.1 * size else int(rng.integers(1, 6))  # worms seldom leave one hole
+        count = 1 if radius > 0.1 * size else int(rng.integers(1, 6))  # small holes come in groups
         ragged = rng.uniform(0.2, 0.5)
         spots = [_spot(rng, shape, radius * rng.uniform(0.6, 1), ragged, 1.4) for _ in range(count)]
     ground = np.array(
@@ -214,14 +216,14 @@ def holes(page: Page, rng: np.random.Generator) -> Page:
         rim = 1 - smoothstep(distance, 0.95, far)
         image[part] = covered(darkened(image[part], rim, dark), open_, colour)
         ink[part] &= open_ < 0.5
-    return Page(image, ink)
+    return LabelledPage(image, ink)
 
 
-def erased(page: Page, rng: np.random.Generator) -> Page:
-    """Random erasing: a rectangle is rubbed out to the colour around it, and its ink with it."""
+def erased(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """Random erasing: a rectangle is filled with the colour of the paper, and its ink is removed."""
     height, width = (int(rng.uniform(0.05, 0.35) * side) + 1 for side in page.shape)
     top, left = int(rng.integers(page.shape[0] - height + 1)), int(rng.integers(page.shape[1] - width + 1))
-    edge = 5  # pixels that the soft edge reaches beyond
+    edge = 5  # pixels by which the soft edge extends the rectangle
     part = (
         slice(max(0, top - edge), min(page.shape[0], top + height + edge)),
         slice(max(0, left - edge), min(page.shape[1], left + width + edge)),
@@ -238,4 +240,4 @@ def erased(page: Page, rng: np.random.Generator) -> Page:
     image, ink = page.image.copy(), page.ink.copy()
     image[part] = covered(image[part], soft, fill)
     ink[part] &= soft < 0.5
-    return Page(image, ink)
+    return LabelledPage(image, ink)

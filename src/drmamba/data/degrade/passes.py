@@ -1,4 +1,8 @@
-"""Changes of a whole picture in a single pass over its pixels, which numpy needs several for."""
+"""Pixel operations in a single pass over a picture, for which numpy needs several.
+
+Each kernel spells out its own loop over pixels and channels, because a loop shared through a function argument would
+not be inlined.
+"""
 
 from __future__ import annotations
 
@@ -8,53 +12,52 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from drmamba.data.fields import Field
-from drmamba.data.page import Picture
+from drmamba.data.page import Field, Picture
 
-STEPS = 1024  # of a tone curve between black and white
+STEPS = 1024  # intervals of a tone curve between black and white
 
 
 def toned(image: Picture, curve: Field) -> Picture:
-    """Every value replaced by the one of a curve, given at STEPS + 1 even steps from 0 to 1."""
+    """Apply a tone curve, given at STEPS + 1 evenly spaced values from 0 to 1."""
     result: Picture = _toned(np.ascontiguousarray(image), np.asarray(curve, np.float32))
     return result
 
 
 def tinted(image: Picture, gains: ArrayLike, saturation: float) -> Picture:
-    """Channels multiplied by gains, then colours drawn towards grey or away from it, kept in [0, 1]."""
+    """Multiply the channels by gains, then scale the saturation, and clip to [0, 1]."""
     gain = np.asarray(gains, np.float32)
     result: Picture = _tinted(np.ascontiguousarray(image), gain, np.float32(saturation))
     return result
 
 
 def grained(image: Picture, speckle: Field, height: float, *, in_the_dark: bool) -> Picture:
-    """Noise, (H, W, 1) or (H, W, 3), added to a picture, more of it where it is dark if so wished."""
+    """Add noise, (H, W, 1) or (H, W, 3), times `height`; `in_the_dark` adds more of it where the picture is dark."""
     noise = np.ascontiguousarray(speckle)
     result: Picture = _grained(np.ascontiguousarray(image), noise, np.float32(height), in_the_dark)
     return result
 
 
 def block_sums(image: Picture, near: Field, step: int) -> Field:
-    """(h, w, 4): sums of the colours and of the weight 1 - near over blocks of step x step pixels."""
+    """Weighted sums over blocks of step x step pixels, (h, w, 4): of the colours, and of the weight 1 - near."""
     result: Field = _block_sums(np.ascontiguousarray(image), np.ascontiguousarray(near), step)
     return result
 
 
 def enlarged(values: Field, shape: tuple[int, int], step: int) -> Picture:
-    """Blocks of step x step pixels, (h, w, 3), back at full size, interpolated linearly."""
+    """Enlarge one value per block of step x step pixels, (h, w, 3), to full size by linear interpolation."""
     result: Picture = _enlarged(np.ascontiguousarray(values), *shape, step)
     return result
 
 
 def relaid(sheet: Picture, image: Picture, paper: Picture, kept: Field) -> Picture:
-    """The share of light that ink on `paper` lets pass, laid on another sheet where `kept` is above 0."""
+    """Multiply a sheet by the share of light that the ink on `paper` transmits, as far as `kept` says."""
     pictures = (np.ascontiguousarray(values) for values in (sheet, image, paper, kept))
     result: Picture = _relaid(*pictures)
     return result
 
 
 def regained(image: Picture, paper: Picture, where: Field, gain: ArrayLike) -> Picture:
-    """What the picture is darker than paper, multiplied by a gain for each channel, where asked for."""
+    """Multiply the darkness of a picture relative to its paper by a gain per channel, as far as `where` says."""
     arrays = (np.ascontiguousarray(values) for values in (image, paper, where, np.asarray(gain, np.float32)))
     result: Picture = _regained(*arrays)
     return result
@@ -63,10 +66,10 @@ def regained(image: Picture, paper: Picture, where: Field, gain: ArrayLike) -> P
 def creased(
     shade: Field, away: tuple[float, float, float], wobble: Field, width: float, depth: ArrayLike
 ) -> None:
-    """Add a crease to a field of shade.
+    """Add a crease to a field of shade, in place.
 
     away: the distance from the crease is away[0] * y + away[1] * x + away[2] + wobble, in pixels.
-    depth: of the valley, of the ridge beside it, and of the slope behind it.
+    depth: the depths of the valley, of the ridge beside it, and of the slope behind it.
     """
     _creased(shade, np.asarray(away, np.float32), wobble, np.float32(width), np.asarray(depth, np.float32))
 

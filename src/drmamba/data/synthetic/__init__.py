@@ -1,4 +1,4 @@
-"""Degraded pages without end, made here, with exact ground truth."""
+"""Synthetic degraded pages with exact ground truth, in any number."""
 
 from drmamba.config import WORLDS, World
 from drmamba.data.synthetic.scene import Synthesizer

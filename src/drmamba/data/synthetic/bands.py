@@ -1,7 +1,7 @@
 """White letters on black bands.
 
-Under `all` the black ground is ink and the letters are paper: black stays black, and the letters stay readable.
-Under `contest` the pages have no bands, because whatever was called ink there would contradict other pages.
+Under the convention `all` the black ground is ink and the letters are paper, so that the letters remain readable.
+Under `contest` the pages have no bands, because any label of them would contradict other pages.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from drmamba.data.synthetic.galley import Galley, column
 from drmamba.data.synthetic.layers import Layer, printers_ink
 from drmamba.data.synthetic.plate import Box, Plate
 from drmamba.data.synthetic.printing import worn
-from drmamba.data.synthetic.shop import Shop, log_uniform
 from drmamba.data.synthetic.typecase import set_type, some_words
+from drmamba.data.synthetic.typography import Typography, log_uniform
 
 
-def bands(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
-    """Paragraphs with bands between them, as in catalogues, advertisements and the heads of tables."""
-    page, script = plate.page, shop.script(rng)
-    face, heavy = shop.face(rng, script), shop.face(rng, script, style="heavy")
+def bands(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+    """Paragraphs with black bands between them, as in catalogues, advertisements and the heads of tables."""
+    page, script = plate.page, typography.script(rng)
+    face, heavy = typography.face(rng, script), typography.face(rng, script, style="heavy")
     size = int(log_uniform(rng, 10, 28))
     galley = Galley(rng, face, size, plate, page.width)
     pitch = size * rng.uniform(1.1, 1.5)

@@ -6,45 +6,45 @@ import math
 
 import numpy as np
 
-from drmamba.data.fields import Field
+from drmamba.data.page import Field
 from drmamba.data.synthetic.galley import Galley, column
 from drmamba.data.synthetic.layers import Layer, ink_tone
 from drmamba.data.synthetic.linework import engraving, hatching, inside, outline, swelling, wandering
 from drmamba.data.synthetic.plate import Box, Plate
-from drmamba.data.synthetic.shop import Shop, log_uniform
 from drmamba.data.synthetic.typecase import set_type, some_words
+from drmamba.data.synthetic.typography import Typography, log_uniform
 
 
-def drawing(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
-    """Figures in outline, hatched and cross-hatched, or a diagram with its letters; a caption, or text beside."""
+def drawing(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+    """Outlined and hatched figures, or a diagram with letters; sometimes with a caption or text beside it."""
     width = log_uniform(rng, 1.0, 5.0)
-    picture = beside_text(shop, rng, plate)
-    lot = rng.random()
-    if lot < 0.3:
-        _diagram(shop, rng, plate, picture, width)
+    picture = beside_text(typography, rng, plate)
+    draw = rng.random()
+    if draw < 0.3:
+        _diagram(typography, rng, plate, picture, width)
     else:
         for _ in range(int(rng.integers(2, 7))):
             across, down = rng.uniform(0.15, 0.8, 2) * (picture.width, picture.height)
             left = picture.left + rng.uniform(0, 1) * (picture.width - across)
             top = picture.top + rng.uniform(0, 1) * (picture.height - down)
             _figure(rng, plate, Box(left, top, left + across, top + down), width)
-        if lot > 0.7:
+        if draw > 0.7:
             for _ in range(int(rng.integers(1, 4))):
                 foot = rng.uniform(picture.left, picture.right), rng.uniform(picture.top, picture.bottom)
                 _branch(rng, plate, foot, -math.pi / 2, 0.3 * picture.height, width * 2)
     return plate.layers(ink_tone(rng), rng, rng.uniform(0, 0.3))
 
 
-def beside_text(shop: Shop, rng: np.random.Generator, plate: Plate, *, most: float = 0.6) -> Box:
-    """Set text above or beside a picture's place with chance `most`, and a caption; the place that is left."""
+def beside_text(typography: Typography, rng: np.random.Generator, plate: Plate, *, most: float = 0.6) -> Box:
+    """Set text above or beside a picture with the probability `most`; returns the box left for the picture."""
     page = plate.page
     if rng.random() >= most:
         return page
-    face = shop.face(rng, shop.script(rng))
+    face = typography.face(rng, typography.script(rng))
     size = int(log_uniform(rng, 9, 30))
     galley = Galley(rng, face, size, plate, page.width)
     pitch = size * rng.uniform(1.1, 1.5)
-    # They meet where it is seen, so that a small window does not miss one of them.
+    # They meet inside the window, so that a small window shows both.
     seen = plate.window
     split = float(np.clip(seen.top + rng.uniform(0.2, 0.8) * seen.height, page.top, page.bottom))
     if rng.random() < 0.5:
@@ -66,7 +66,7 @@ def beside_text(shop: Shop, rng: np.random.Generator, plate: Plate, *, most: flo
 
 
 def _figure(rng: np.random.Generator, plate: Plate, box: Box, width: float) -> None:
-    """One outlined figure; what lies behind it is hidden, and part of it is hatched."""
+    """One outlined figure, partly hatched, which hides whatever lies behind it."""
     if not plate.sees(box.inset(-0.3 * box.width, -0.3 * box.height)):
         return
     points = outline(rng, box)
@@ -94,7 +94,7 @@ def _branch(
     length: float,
     width: float,
 ) -> None:
-    """A twig that divides, as in drawings of plants and trees."""
+    """A branching twig, as in drawings of plants and trees."""
     path = wandering(rng, foot, heading, length, 0.05)
     plate.curve("drawing", path, np.linspace(width, 0.6 * width, len(path)))
     if length < 22 or width < 0.9:
@@ -105,9 +105,9 @@ def _branch(
         _branch(rng, plate, (float(at[0]), float(at[1])), turn, length * rng.uniform(0.5, 0.7), 0.6 * width)
 
 
-def _diagram(shop: Shop, rng: np.random.Generator, plate: Plate, box: Box, width: float) -> None:
+def _diagram(typography: Typography, rng: np.random.Generator, plate: Plate, box: Box, width: float) -> None:
     """Straight lines, circles, dashes and letters, as in books of geometry and machines."""
-    face, size = shop.face(rng), int(log_uniform(rng, 12, 34))
+    face, size = typography.face(rng), int(log_uniform(rng, 12, 34))
     corners = rng.uniform(0, 1, (int(rng.integers(4, 9)), 2)) * (box.width, box.height) + (box.left, box.top)
     for start, end in zip(corners, np.roll(corners, 1, 0), strict=True):
         if rng.random() < 0.25:  # dashed
@@ -126,9 +126,9 @@ def _diagram(shop: Shop, rng: np.random.Generator, plate: Plate, box: Box, width
         plate.paste("text", set_type(face, size, letter), x + 3, y + 3)
 
 
-def woodcut(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
-    """A picture cut in wood or copper: dense strokes, dark areas, sometimes in a frame and beside text."""
-    picture = beside_text(shop, rng, plate, most=0.5)
+def woodcut(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+    """A woodcut or engraving: dense strokes and dark areas, sometimes in a frame or beside text."""
+    picture = beside_text(typography, rng, plate, most=0.5)
     rows, columns = plate.part(picture)
     canvas = plate.canvas("drawing")
     part = canvas[rows, columns]

@@ -1,4 +1,8 @@
-"""The fonts of this machine, by what they can set; Pillow's own font where there is none."""
+"""The fonts of this machine by the scripts that they cover; Pillow's own font where there are none.
+
+`matplotlib.font_manager` also lists the system's fonts, but it writes a cache to the user's home and knows neither the
+scripts nor the characters that a font has.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,9 @@ from drmamba.data.synthetic.texts import SHAPED, Script, words
 from drmamba.errors import DataError
 
 SUFFIXES = (".ttf", ".otf", ".ttc")
-FEWEST = 15  # words that a font must be able to set
-BUILT_IN = ""  # stands for the font inside Pillow
-# By file name: fonts of signs, or with writing lines in every letter, and fonts that look written.
+FEWEST = 15  # words of a script's passages that a font must be able to set
+BUILT_IN = ""  # the file name that stands for the font inside Pillow
+# Patterns of file names: fonts of symbols or with writing lines in every letter, and fonts that imitate handwriting.
 _SIGNS = re.compile(
     r"symbol|emoji|dingbat|math|music|icon|d050000l|braille|barcode|fallback|lastresort"
     r"|^cm(ex|sy|mi)|^stix(siz|nonuni)|biolinum_k|lignes",
@@ -32,7 +36,7 @@ _WRITTEN = re.compile(
     r"|gazis|cursive|callig|^ruf|^dkg|courgette|satisfy|pacifico|caveat|allura|tangerine",
     re.IGNORECASE,
 )
-# Fonts made for one script: their Latin letters, if any, are alike and would crowd out all other faces.
+# Fonts made for one script. Their Latin letters, if any, are alike and would outnumber all other faces.
 _OF_ONE_SCRIPT = re.compile(
     r"noto\w*?(sans|serif|naskh|nastaliq|kufi|rashi|urdu)(?!mono|display|hebrew-)[a-z]{3,}|abyssinica|lohit"
     r"|samyak|gargi|nakula|sahadeva|chandas|kalimati|sarai",
@@ -50,7 +54,7 @@ _STYLES: dict[Style, re.Pattern[str]] = {
 
 
 class Fonts:
-    """Font files by family, fixed in order, so that a choice is the same wherever the same fonts are."""
+    """Font files by family, in a fixed order, so that a choice is the same on machines with the same fonts."""
 
     def __init__(self, folder: Path | str | None = None) -> None:
         files = font_files([Path(folder)] if folder else system_folders())
@@ -69,16 +73,16 @@ class Fonts:
     ) -> str | None:
         """A random font of a random family that has the script's letters, or None where there is none.
 
-        A style is a wish: where no font has it, any font is taken.
+        Where no font has the wanted style, any font is taken.
         """
         if script in SHAPED and not self.shaped:
             return None
         choice = self.written if written else self.printed
         if script not in ("latin", "greek", "cyrillic"):
             choice = choice + self.special
-        for wish in dict.fromkeys((style, "any")):
+        for wanted in dict.fromkeys((style, "any")):
             for place in rng.permutation(len(choice)):
-                family = [f for f in choice[int(place)] if _STYLES[wish].search(Path(f).name)]
+                family = [f for f in choice[int(place)] if _STYLES[wanted].search(Path(f).name)]
                 if not family:
                     continue
                 file = family[int(rng.integers(len(family)))]
@@ -88,7 +92,7 @@ class Fonts:
 
 
 def families(files: Iterable[str]) -> list[list[str]]:
-    """Files whose names begin alike, together: a family of forty cuts is not drawn forty times as often."""
+    """Files grouped by the beginning of their name, so that a large family is not drawn more often than a small one."""
     groups: dict[str, list[str]] = {}
     for file in files:
         found = _FAMILY.match(Path(file).name)
@@ -97,7 +101,7 @@ def families(files: Iterable[str]) -> list[list[str]]:
 
 
 def system_folders() -> list[Path]:
-    """Where this system keeps fonts, and the DejaVu fonts that come with matplotlib."""
+    """The folders in which this system keeps fonts, and that of the DejaVu fonts that come with matplotlib."""
     home = Path.home()
     folders = [home / ".fonts", Path(os.environ.get("XDG_DATA_HOME", home / ".local/share")) / "fonts"]
     folders += [
@@ -142,13 +146,13 @@ def loaded(file: str, size: int, shaped: bool = False) -> Font:
 
 @cache
 def settable(file: str, script: Script) -> tuple[str, ...]:
-    """The words of a script whose characters the font has all; none for a file that does not open."""
+    """The words of a script that the font can set completely; none for a file that does not open."""
     try:
         font = loaded(file, 20)
         missing = bytes(font.getmask("\U0010fffd"))
         passage = words(script)
         if not any(_has(font, word[0], missing) for word in passage[:: len(passage) // 12]):
-            return ()  # most fonts have few scripts: a dozen letters tell
+            return ()  # most fonts cover few scripts, so a dozen letters are enough to decide
         known = {c for c in set("".join(passage)) if _has(font, c, missing)}
     except OSError:
         return ()

@@ -1,4 +1,4 @@
-"""Printed forms filled in by hand, and ledgers: rules and boxes with handwriting between and across them."""
+"""Printed forms filled in by hand, and ledgers: rules and boxes with handwriting in and across them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from drmamba.data.synthetic.galley import Galley, headline
 from drmamba.data.synthetic.layers import COLOURED, Layer, ink_tone, printers_ink
 from drmamba.data.synthetic.pen import Hand, Points, line_of_words, trace
 from drmamba.data.synthetic.plate import Box, Plate, shifted
-from drmamba.data.synthetic.shop import Shop, clerk, log_uniform
 from drmamba.data.synthetic.tables import figure
 from drmamba.data.synthetic.typecase import set_type
+from drmamba.data.synthetic.typography import Typography, log_uniform, random_hand
 
 
-def form(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
-    """Boxes, lines and small labels in print; words in ink that seldom keep to them."""
-    page, script = plate.page, shop.script(rng)
-    face, heavy = shop.face(rng, script), shop.face(rng, script, style="heavy")
-    size, writer = int(log_uniform(rng, 8, 20)), clerk(rng, 8, 20)
+def form(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+    """Printed boxes, lines and small labels, and handwritten words that do not always stay inside them."""
+    page, script = plate.page, typography.script(rng)
+    face, heavy = typography.face(rng, script), typography.face(rng, script, style="heavy")
+    size, writer = int(log_uniform(rng, 8, 20)), random_hand(rng, 8, 20)
     galley = Galley(rng, face, size, plate, 0.4 * page.width)
     rule = rng.uniform(0.8, 3)
     height = max(3.6 * writer.x_height, 2.6 * size) * rng.uniform(0.9, 1.4)
@@ -45,7 +45,7 @@ def form(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
 def _field(
     rng: np.random.Generator, plate: Plate, galley: Galley, writer: Hand, cell: Box, rule: float, boxed: bool
 ) -> list[Points]:
-    """Print a box with a label in its corner, or a label with a line after it; what is written there."""
+    """Print a box with a label in its corner, or a label followed by a line; returns the handwritten strokes."""
     label = galley.line(rng, rng.uniform(0.2, 0.5) * cell.width)
     base = cell.bottom - writer.x_height * rng.uniform(0.6, 1.1)
     if boxed:
@@ -72,10 +72,10 @@ def _field(
     return line_of_words(writer, rng, (left, right), base, rng.normal(0, 0.01))
 
 
-def ledger(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
-    """An account book: rules across, coloured rules down, entries in ink and sums in columns of figures."""
+def ledger(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+    """An account book: horizontal rules, coloured vertical rules, handwritten entries and columns of figures."""
     page = plate.page
-    writer = clerk(rng)
+    writer = random_hand(rng)
     pitch = writer.x_height * rng.uniform(2.4, 3.6)
     rule = rng.uniform(1.0, 2.2)
     downs = plate.overlay()
@@ -88,7 +88,7 @@ def ledger(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
         downs.line("line", (place, page.top), (place, page.bottom), rule)
         if rng.random() < 0.4:
             downs.line("line", (place + 3.5 * rule, page.top), (place + 3.5 * rule, page.bottom), rule)
-    face = shop.face(rng, written=True)
+    face = typography.face(rng, written=True)
     size = max(8, int(2.1 * writer.x_height))
     sheet = plate.overlay()
     strokes: list[Points] = []
@@ -100,7 +100,7 @@ def ledger(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
         if rng.random() < 0.85:
             number = set_type(face, size, figure(rng))
             sheet.paste("text", number, page.right - number.shape[1] - rng.uniform(4, 30), y - 0.95 * size)
-    # Rules are ink under `all`, so that they are darker than the guide lines that never are.
+    # Rules are ink under `all`, so they are darker than the guide lines of `degrade.paper`, which never are.
     paper = rng.uniform(0.5, 0.9) * np.array(COLOURED[int(rng.integers(len(COLOURED)))])
     across = ink_tone(rng) * np.float32(rng.uniform(0.6, 1))
     ink = ink_tone(rng, soot=rng.random() < 0.4)
@@ -119,7 +119,7 @@ def handwriting(
     strokes: list[Points],
     dark: np.ndarray | None = None,
 ) -> list[Layer]:
-    """Strokes in ink as a layer of text; none where nothing is written."""
+    """Handwritten strokes as a layer of text; no layer if there are no strokes."""
     if not strokes:
         return []
     page = np.zeros(plate.shape, np.float32)

@@ -1,4 +1,4 @@
-"""Set type by the line: long galleys are drawn once, and the lines of columns are cut from them."""
+"""Galleys: long strips of typeset text that are drawn once, and from which the lines of columns are cut."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from drmamba.data.fields import Field
+from drmamba.data.page import Field
 from drmamba.data.synthetic.plate import Box, Plate
 from drmamba.data.synthetic.texts import RIGHT_TO_LEFT
 from drmamba.data.synthetic.typecase import Face, set_type, some_words
 
-SMALLEST = 7  # pixels: headlines that are too long are set no smaller than this
-MOST = 10  # galleys for a page: more would cost time, and no network reads the text
+SMALLEST = 7  # pixels; headlines that are too long are set no smaller than this
+MOST = 10  # strips per galley; more would cost time, and the network does not read the text
 Alignment = Literal["left", "right", "centre", "justified"]
 
 
 class Galley:
-    """Type of one face and size, ready to be cut into lines at the gaps between words."""
+    """Strips of text in one face and size, to be cut into lines at the gaps between words."""
 
     def __init__(self, rng: np.random.Generator, face: Face, size: int, plate: Plate, width: float) -> None:
-        width = min(width, plate.shape[1] + 6 * size)  # longer lines are set only where they are seen
+        width = min(width, plate.shape[1] + 6 * size)  # longer lines are set only where they are visible
         lines = round(plate.shape[0] / size)
         self.face, self.size = face, size
-        # Some words more than a line is long, so that lines begin at different words.
+        # A strip is some words longer than a line, so that lines begin at different words.
         words = max(3, round((width / size + 8) / 2.4))
         self.strips = [
             set_type(face, size, some_words(rng, face, words)) for _ in range(max(1, min(MOST, lines)))
@@ -33,7 +33,7 @@ class Galley:
         self.height = self.strips[0].shape[0]
 
     def line(self, rng: np.random.Generator, width: float, *, justified: bool = False) -> Field:
-        """A line of words, at most so wide; `justified` ones are spaced out to the full width."""
+        """A line of words, at most `width` pixels wide; `justified` ones are spaced out to the full width."""
         number = int(rng.integers(len(self.strips)))
         strip, gaps = self.strips[number], self.gaps[number]
         room = int(width)
@@ -51,7 +51,7 @@ class Galley:
 
 
 def _gaps(strip: Field, least: float) -> NDArray[np.int64]:
-    """The middle of every blank run of columns that is wide enough; of any, where words have no gaps."""
+    """The middle of every run of blank columns that is wide enough, or of every run if fewer than three are."""
     blank = np.concatenate([[False], strip.max(0) < 0.1, [False]])
     edges = np.flatnonzero(blank[1:] != blank[:-1])
     begins, ends = edges[::2], edges[1::2]
@@ -71,10 +71,10 @@ def column(
     alignment: Alignment = "justified",
     paragraphs: float = 0.12,
 ) -> None:
-    """Fill a box with lines; a share of them end a paragraph, and the next one is indented."""
+    """Fill a box with lines; the share `paragraphs` of them end a paragraph, and the line after is indented."""
     mirrored = galley.face.script in RIGHT_TO_LEFT
     window = plate.window
-    # A line longer than the window is set only where it is seen, and a little beyond.
+    # A line longer than the window is set only where it is visible, and a little beyond.
     seen = Box(
         max(box.left, window.left - 3 * galley.size),
         box.top,
@@ -103,7 +103,7 @@ def column(
 def headline(
     plate: Plate, rng: np.random.Generator, face: Face, box: Box, size: int, *, centred: bool = True
 ) -> float:
-    """Words in large type on one line, as many as fit in a box; the height it takes.
+    """Set a line of words in large type at the top of a box; returns its height.
 
     Words that are longer than the box are set smaller.
     """
@@ -113,7 +113,7 @@ def headline(
     if rng.random() < 0.5:
         text = text.upper()
     picture = set_type(face, size, text)
-    if picture.shape[1] > box.width:  # else it would run over the edges of the page
+    if picture.shape[1] > box.width:  # otherwise it would run over the edges of the page
         picture = set_type(face, max(SMALLEST, int(size * box.width / picture.shape[1])), text)
     picture = picture[:, : max(1, int(box.width))]
     left = (box.left + box.right - picture.shape[1]) / 2 if centred else box.left

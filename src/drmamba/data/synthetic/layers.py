@@ -1,4 +1,4 @@
-"""Layers of ink on a sheet, and the exact truth of them under every ink convention."""
+"""Layers of ink on a sheet, and their exact ground truth under every ink convention."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drmamba.config import Convention
-from drmamba.data.degrade.wide import clouds, noise
-from drmamba.data.fields import Field, blur
+from drmamba.data.compositing import darkened
+from drmamba.data.filters import blur
 from drmamba.data.geometry import hardened
-from drmamba.data.layering import darkened
-from drmamba.data.page import Page, Picture
+from drmamba.data.page import Field, LabelledPage, Picture
+from drmamba.data.wide_noise import clouds, noise
 from drmamba.images import Ink
 
-# Under `all` everything but "tone" is ink, under `contest` only "text". A "band" is the dark ground of
-# white letters: black stays black under `all`, and no page shows one under `contest`, because there
-# neither the ground nor the letters could be called ink without contradicting other pages.
+# Under `all` everything but "tone" is ink, under `contest` only "text". A "band" is the dark ground of white letters:
+# it is ink under `all`, and no page has one under `contest`, because any label of it would contradict other pages.
 Kind = Literal["text", "line", "drawing", "stamp", "band", "tone"]
 
-# The share of light that inks take from red, green and blue when fresh; then how often each is used.
+# The share of red, green and blue light that fresh inks absorb, each with its relative frequency.
 INKS: tuple[tuple[tuple[float, float, float], float], ...] = (
     ((0.86, 0.86, 0.84), 4),  # black
     ((0.62, 0.72, 0.80), 4),  # iron gall, browned
@@ -31,36 +30,37 @@ INKS: tuple[tuple[tuple[float, float, float], float], ...] = (
     ((0.70, 0.62, 0.38), 1),  # blue
     ((0.25, 0.72, 0.76), 0.7),  # red
 )
+# The same shares for coloured inks: red, blue and two violets.
 COLOURED = ((0.22, 0.72, 0.76), (0.72, 0.60, 0.30), (0.62, 0.66, 0.38), (0.55, 0.70, 0.45))
 
-Tone = NDArray[np.float32]  # (3,): the share of red, green and blue light that an ink takes
+Tone = NDArray[np.float32]  # (3,), the share of red, green and blue light that an ink absorbs
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One thing on the page: the share of each pixel it covers, the ink it is made with, and its kind."""
+    """One element of the page: the share of each pixel that it covers, the tone of its ink, and its kind."""
 
     coverage: Field
     dark: Tone
     kind: Kind = "text"
-    texture: Field | None = None  # in [0, 1]: how much of the ink the paper took; truth does not heed it
+    texture: Field | None = None  # in [0, 1], how much ink the paper took; the ground truth ignores it
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A picture, the text on it, and all that was printed, written or drawn; text is part of the latter."""
+    """A picture, its text, and everything that was printed, written or drawn, including the text."""
 
     image: Picture
     text: Ink
     everything: Ink
 
     def ink(self, convention: Convention) -> Ink:
-        """What counts as ink under a convention."""
+        """The ink under a convention."""
         return self.text if convention == "contest" else self.everything
 
 
 def ink_tone(rng: np.random.Generator, *, soot: bool = False) -> Tone:
-    """A random ink, more or less diluted; `soot` is always black."""
+    """A random ink, more or less diluted; with `soot` it is always black."""
     chances = np.cumsum([weight for _, weight in INKS])
     drawn = int(np.searchsorted(chances, rng.uniform(0, chances[-1])))
     base = np.array(INKS[0 if soot else drawn][0])
@@ -68,15 +68,15 @@ def ink_tone(rng: np.random.Generator, *, soot: bool = False) -> Tone:
 
 
 def printers_ink(rng: np.random.Generator, size: float) -> Tone:
-    """Mostly black, and never pale for small type, of which nothing would be left once the page is degraded."""
+    """A mostly black ink, never pale for small type, which degradations would otherwise erase."""
     least = np.float32(0.55 if size < 14 else 0.3)
     return np.maximum(ink_tone(rng, soot=rng.random() < 0.6), least)
 
 
 def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> Scene:
-    """Lay ink on a sheet; truth is where it covers half a pixel, or is the crest of a hairline.
+    """Print layers of ink on a sheet; the ground truth is where they cover half a pixel, or the ridge of a hairline.
 
-    Layers of the same ink are printed at once. How an ink looks does not depend on which others there are.
+    Layers of the same ink are printed together. The look of an ink does not depend on the other layers.
     """
     image = np.ascontiguousarray(sheet).copy()
     text, everything = (np.zeros(sheet.shape[:2], np.bool_) for _ in range(2))
@@ -88,7 +88,7 @@ def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> 
             everything |= truth
             if layer.kind == "text":
                 text |= truth
-        # The number keeps layers apart that have a texture, or an ink of their own.
+        # The number keeps layers apart that have a texture or an ink of their own.
         key = id(layer.dark) if layer.texture is None and layer.kind not in ("band", "tone") else -1 - number
         before = printed.get(key)
         printed[key] = (np.maximum(before[0], layer.coverage) if before else layer.coverage, layer)
@@ -98,7 +98,7 @@ def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> 
 
 
 def _print(image: Picture, coverage: Field, layer: Layer, rng: np.random.Generator) -> None:
-    """Darken the picture where a layer covers it, a little soft and uneven as ink lies on paper."""
+    """Darken the picture where a layer covers it, slightly soft and uneven like ink on paper."""
     rows, columns = (np.flatnonzero(coverage.max(axis)) for axis in (1, 0))
     if not len(rows):
         return
@@ -115,6 +115,6 @@ def _print(image: Picture, coverage: Field, layer: Layer, rng: np.random.Generat
     image[part] = darkened(image[part], depth, layer.dark)
 
 
-def truthful(scene: Scene, degraded: Page, convention: Convention) -> Page:
-    """The degraded picture of a scene with what is left of its ink under a convention."""
-    return Page(degraded.image, degraded.ink & scene.ink(convention))
+def truthful(scene: Scene, degraded: LabelledPage, convention: Convention) -> LabelledPage:
+    """The degraded picture of a scene with the remaining ink under a convention."""
+    return LabelledPage(degraded.image, degraded.ink & scene.ink(convention))

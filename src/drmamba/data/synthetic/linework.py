@@ -1,4 +1,4 @@
-"""What drawings, maps and woodcuts are made of: wandering lines, closed outlines, hatching, engraved tone."""
+"""Elements of drawings, maps and woodcuts: wandering lines, closed outlines, hatching and engraved tone."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from drmamba.data.degrade.wide import clouds
-from drmamba.data.fields import Field, smoothstep
+from drmamba.data.filters import smoothstep
+from drmamba.data.page import Field
 from drmamba.data.synthetic.pen import Points
 from drmamba.data.synthetic.plate import Box, Plate
+from drmamba.data.wide_noise import clouds
 
-STEP = 4.0  # pixels from one point of a line to the next
+STEP = 4.0  # pixels between two points of a line
 
 
 def wandering(
@@ -24,7 +25,7 @@ def wandering(
     length: float,
     bend: float = 0.06,
 ) -> Points:
-    """A line that sets out in a direction (radians) and drifts from it, as rivers and coasts do."""
+    """A line that starts in a direction (radians) and drifts from it, as rivers and coasts do."""
     count = max(4, int(length / STEP))
     turns = np.cumsum(rng.normal(0, bend, count)) * 0.6
     knots = rng.normal(0, 5 * bend, count // 12 + 2)
@@ -35,7 +36,7 @@ def wandering(
 
 
 def outline(rng: np.random.Generator, box: Box, roughness: float = 0.25) -> Points:
-    """A closed, rounded figure that about fills a box."""
+    """A closed, rounded outline that roughly fills a box."""
     count = max(24, int((box.width + box.height) * 1.6 / STEP))
     angle = np.linspace(0, 2 * math.pi, count)
     radius = np.ones(count)
@@ -47,13 +48,13 @@ def outline(rng: np.random.Generator, box: Box, roughness: float = 0.25) -> Poin
 
 
 def swelling(rng: np.random.Generator, count: int, width: float) -> NDArray[np.float64]:
-    """Widths along a drawn line: it swells and thins as the pressure of the hand changes."""
+    """The widths along a drawn line, which vary with the pressure of the hand."""
     knots = rng.uniform(0.6, 1.3, max(2, count // 10 + 1)) * width
     return np.asarray(np.interp(np.linspace(0, len(knots) - 1, count), np.arange(len(knots)), knots))
 
 
 def inside(plate: Plate, points: Points) -> Field:
-    """1 inside a closed line and 0 outside, over the window."""
+    """A mask of the window that is 1 inside a closed line and 0 outside."""
     canvas = Image.new("L", (plate.shape[1], plate.shape[0]))
     moved = points - (plate.corner[1], plate.corner[0])
     ImageDraw.Draw(canvas).polygon([(float(x), float(y)) for x, y in moved], fill=1)
@@ -61,7 +62,7 @@ def inside(plate: Plate, points: Points) -> Field:
 
 
 def hatching(shape: tuple[int, int], angle: float, pitch: float, width: float) -> Field:
-    """Parallel lines all over: the share of each pixel that they cover."""
+    """Parallel lines over a whole area, as the share of each pixel that they cover."""
     y = np.arange(shape[0], dtype=np.float32)[:, None] * np.float32(math.cos(angle) / pitch)
     x = np.arange(shape[1], dtype=np.float32)[None, :] * np.float32(math.sin(angle) / pitch)
     phase = y + x
@@ -71,9 +72,9 @@ def hatching(shape: tuple[int, int], angle: float, pitch: float, width: float) -
 
 
 def engraving(rng: np.random.Generator, shape: tuple[int, int], pitch: float, *, dark: float = 0.5) -> Field:
-    """A picture made of strokes alone: areas of hatching that swells where it is dark, outlined in black.
+    """A picture of strokes alone: outlined areas of hatching whose lines are wider where the picture is darker.
 
-    The areas are where one of several random fields is the highest; each has its own direction.
+    Each area is where one of several random fields is the highest, and has its own direction.
     """
     scale = rng.uniform(0.25, 0.6) * max(min(shape), 250)
     count = int(rng.integers(3, 6))
@@ -118,7 +119,7 @@ def _engraved(
     pitch: Field,
     crossed: NDArray[np.bool_],
 ) -> Field:  # pragma: no cover - compiled
-    """Strokes of an area's direction and pitch, as wide as the tone there asks for; dark ones are crossed."""
+    """Strokes in the direction and pitch of their area, as wide as its tone requires; dark areas may be crossed."""
     height, width = area.shape
     result = np.empty((height, width), np.float32)
     for y in range(height):

@@ -6,17 +6,17 @@ import math
 
 import numpy as np
 
-from drmamba.data.synthetic.directions import turned
+from drmamba.data.synthetic.directions import rotated
 from drmamba.data.synthetic.layers import COLOURED, Kind, Layer, ink_tone
 from drmamba.data.synthetic.linework import STEP, hatching, inside, outline, swelling, wandering
 from drmamba.data.synthetic.pen import Points
 from drmamba.data.synthetic.plate import Box, Plate
-from drmamba.data.synthetic.shop import Shop, log_uniform
 from drmamba.data.synthetic.typecase import set_type, some_words
+from drmamba.data.synthetic.typography import Typography, log_uniform
 
 
-def chart(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
-    """A piece of a map in one ink, or with rivers or borders in another colour."""
+def chart(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+    """Part of a map in one ink, or with rivers in another colour."""
     page, width = plate.page, log_uniform(rng, 1.0, 3.0)
     around = plate.window.inset(-0.2 * min(plate.shape))  # where lines begin
     size = 1.4 * max(plate.shape)
@@ -40,7 +40,7 @@ def chart(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
         for at in np.arange(rng.uniform(0, step), max(page.width, page.height), step):
             plate.line("line", (at, page.top), (at, page.bottom), 0.7 * width)
             plate.line("line", (page.left, at), (page.right, at), 0.7 * width)
-    _names(shop, rng, plate)
+    _names(typography, rng, plate)
     if rng.random() < 0.5:
         plate.rectangle("line", page.inset(3), rng.uniform(1, 6))
         plate.rectangle("line", page.inset(rng.uniform(8, 16)), width)
@@ -57,32 +57,32 @@ def _anywhere(rng: np.random.Generator, box: Box) -> tuple[float, float]:
 
 
 def _sideways(path: Points) -> Points:
-    """Unit vectors across a line."""
+    """Unit vectors perpendicular to a line."""
     along = np.gradient(path, axis=0)
     along /= np.maximum(np.hypot(along[:, 0], along[:, 1]), 1e-9)[:, None]
     return np.stack([-along[:, 1], along[:, 0]], 1)
 
 
 def _coast(rng: np.random.Generator, plate: Plate, path: Points, width: float) -> None:
-    """A coast line, with ever paler lines along it, or short strokes, on the side of the sea."""
+    """A coast line, with further lines along it or short strokes on the side of the sea."""
     plate.curve("drawing", path, swelling(rng, len(path), 1.4 * width))
     across = _sideways(path)
-    lot, gap = rng.random(), rng.uniform(4, 9)
-    if lot < 0.4:
+    draw, gap = rng.random(), rng.uniform(4, 9)
+    if draw < 0.4:
         for k in range(1, int(rng.integers(2, 7))):
             plate.curve("drawing", path + across * gap * k * (1 + 0.1 * k), max(0.8, 0.6 * width))
-    elif lot < 0.7:
+    elif draw < 0.7:
         length = rng.uniform(0.8, 1.6, (len(path[::2]), 1)) * gap
         _strokes(plate, "drawing", path[::2], path[::2] + across[::2] * length, (0.8 * width, 0.8 * width))
 
 
 def _road(rng: np.random.Generator, plate: Plate, path: Points, width: float) -> None:
     """A road as two lines, a border as dashes and dots, or a railway as a line with ticks."""
-    across, lot = _sideways(path), rng.random()
-    if lot < 0.4:
+    across, draw = _sideways(path), rng.random()
+    if draw < 0.4:
         for side in (-1, 1):
             plate.curve("line", path + across * side * 1.6 * width, 0.7 * width)
-    elif lot < 0.7:
+    elif draw < 0.7:
         period = int(rng.integers(4, 9))
         drawn = np.arange(len(path)) % period < period // 2
         plate.curve("line", path, np.where(drawn, width, 0))
@@ -93,7 +93,7 @@ def _road(rng: np.random.Generator, plate: Plate, path: Points, width: float) ->
 
 
 def _hills(rng: np.random.Generator, plate: Plate, path: Points, width: float) -> None:
-    """A ridge drawn with hachures: short strokes down either slope, thick above and thin below."""
+    """A ridge with hachures: short strokes down either slope, thick at the top and thin at the bottom."""
     across = _sideways(path)
     for side in (-1, 1):
         reach = side * rng.uniform(8, 24) * rng.uniform(0.6, 1.2, (len(path), 1))
@@ -102,13 +102,14 @@ def _hills(rng: np.random.Generator, plate: Plate, path: Points, width: float) -
 
 
 def _strokes(plate: Plate, kind: Kind, starts: Points, ends: Points, widths: tuple[float, float]) -> None:
-    """Many short strokes at once, of one width in their first half and of another in their second."""
+    """Draw many short strokes at once, with one width in their first half and another in their second."""
     points = np.stack([starts, (starts + ends) / 2, ends], 1).reshape(-1, 2)
-    plate.curve(kind, points, np.tile((*widths, 0.0), len(starts)))  # nothing is drawn from one to the next
+    # A width of 0 draws nothing from one stroke to the next.
+    plate.curve(kind, points, np.tile((*widths, 0.0), len(starts)))
 
 
 def _area(rng: np.random.Generator, plate: Plate, border: Points, width: float) -> None:
-    """A wood, a marsh or a field: hatched, or strewn with small marks."""
+    """A wood, a marsh or a field: hatched, or filled with small marks."""
     within = inside(plate, border)
     canvas = plate.canvas("drawing")
     if rng.random() < 0.6:
@@ -124,21 +125,21 @@ def _area(rng: np.random.Generator, plate: Plate, border: Points, width: float) 
         plate.curve("line", border, width)
 
 
-def _names(shop: Shop, rng: np.random.Generator, plate: Plate) -> None:
-    """Names of places at any angle, some of them large with wide gaps between the letters."""
-    script = shop.script(rng)
-    faces = [shop.face(rng, script) for _ in range(2)]
+def _names(typography: Typography, rng: np.random.Generator, plate: Plate) -> None:
+    """Place names at any angle, some of them in capitals with wide letter spacing."""
+    script = typography.script(rng)
+    faces = [typography.face(rng, script) for _ in range(2)]
     area = plate.shape[0] * plate.shape[1]
     for _ in range(min(60, int(rng.uniform(2, 6) + area / 25_000))):
         face, size = faces[int(rng.integers(2))], int(log_uniform(rng, 9, 40))
         word = some_words(rng, face, 1 if rng.random() < 0.8 else 2)
         if rng.random() < 0.15 and script == "latin":
             word = "  ".join(word.upper())
-        lot = rng.random()
-        angle = 0.0 if lot < 0.5 else float(rng.choice((90, 270))) if lot < 0.6 else rng.uniform(-80, 80)
+        draw = rng.random()
+        angle = 0.0 if draw < 0.5 else float(rng.choice((90, 270))) if draw < 0.6 else rng.uniform(-80, 80)
         window = plate.window
         x, y = rng.uniform(window.left - 40, window.right), rng.uniform(window.top - 20, window.bottom)
-        name = turned(set_type(face, size, word), angle)
-        if rng.random() < 0.6:  # lines give way to it
+        name = rotated(set_type(face, size, word), angle)
+        if rng.random() < 0.6:  # lines are interrupted for it
             plate.clear(Box(x, y, x + name.shape[1], y + name.shape[0]) if angle == 0 else Box(x, y, x, y))
         plate.paste("text", name, x, y)

@@ -1,4 +1,4 @@
-"""Sheet music: staves, notes, bars and the words below them. Only the words are text."""
+"""Sheet music: staves, notes, bars and lyrics. Only the lyrics are text."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from drmamba.data.synthetic.galley import Galley, headline
 from drmamba.data.synthetic.layers import Layer, ink_tone
 from drmamba.data.synthetic.plate import Box, Plate
-from drmamba.data.synthetic.shop import Shop, log_uniform
 from drmamba.data.synthetic.typecase import set_type
+from drmamba.data.synthetic.typography import Typography, log_uniform
 
 # A treble clef as a pen draws it: x and y in gaps of the staff, y upwards from its second line.
 _CLEF = """
@@ -20,17 +20,17 @@ _CLEF = """
 CLEF = np.array(_CLEF.split(), np.float64).reshape(-1, 2)
 
 
-def music(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
-    """Staves one below the other, printed or engraved, with or without words to sing."""
+def music(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+    """Staves with notes, with or without lyrics."""
     page = plate.page
     gap = log_uniform(rng, 5, 16)
     line, stem = max(0.9, gap * rng.uniform(0.08, 0.2)), max(1.0, gap * rng.uniform(0.1, 0.22))
-    face = shop.face(rng)
+    face = typography.face(rng)
     size = int(max(8, gap * rng.uniform(1.2, 2)))
     words = Galley(rng, face, size, plate, page.width) if rng.random() < 0.6 else None
     top = page.top + 3 * gap
     if rng.random() < 0.4:
-        top += headline(plate, rng, shop.face(rng, style="heavy"), page, int(gap * rng.uniform(2, 6)))
+        top += headline(plate, rng, typography.face(rng, style="heavy"), page, int(gap * rng.uniform(2, 6)))
     step = gap * (rng.uniform(9, 14) + (2 if words else 0))
     while top + 5 * gap < page.bottom:
         if plate.sees(Box(page.left, top - 5 * gap, page.right, top + 10 * gap)):
@@ -46,9 +46,9 @@ def music(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
 
 
 def _notes(rng: np.random.Generator, plate: Plate, staff: Box, gap: float, stem: float) -> None:
-    """Notes from left to right, in beams now and then, with bars between them."""
+    """Notes from left to right, some of them beamed, with bars between them."""
     x, place = staff.left, float(rng.uniform(0, 8))
-    until = 0  # notes left under the beam
+    until = 0  # remaining notes under the beam
     last: tuple[float, float] | None = None
     up = True
     while x < staff.right - 2 * gap:
@@ -87,7 +87,7 @@ def _notes(rng: np.random.Generator, plate: Plate, staff: Box, gap: float, stem:
 
 
 def _head(plate: Plate, x: float, y: float, gap: float, *, hollow: bool, stroke: float) -> None:
-    """A note's head, leaning to the right."""
+    """The head of a note, slanted to the right."""
     if not plate.sees(Box(x - gap, y - gap, x + gap, y + gap)):
         return
     if not hollow:
@@ -114,7 +114,7 @@ def _lyrics(rng: np.random.Generator, plate: Plate, words: Galley, top: float) -
 
 
 def _smooth(points: np.ndarray) -> np.ndarray:
-    """More points between the given ones, on a line without corners."""
+    """A smooth line with more points than the given one."""
     place = np.arange(len(points))
     fine = np.linspace(0, len(points) - 1, 6 * len(points))
     path = np.stack([np.interp(fine, place, points[:, k]) for k in range(2)], 1)

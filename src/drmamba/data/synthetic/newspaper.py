@@ -1,4 +1,4 @@
-"""Newspapers and title pages: the largest and the smallest type on one sheet."""
+"""Newspapers and title pages, which have the largest and the smallest type on one sheet."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import numpy as np
 from drmamba.data.synthetic.galley import Alignment, Galley, column, headline
 from drmamba.data.synthetic.layers import Layer, printers_ink
 from drmamba.data.synthetic.plate import Box, Plate
-from drmamba.data.synthetic.shop import Shop, log_uniform
 from drmamba.data.synthetic.typecase import Face
+from drmamba.data.synthetic.typography import Typography, log_uniform
 
 
-def newspaper(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+def newspaper(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
     """Columns of small print between rules, below headlines with strokes of up to 60 pixels."""
     page = plate.page
-    script = shop.script(rng)
-    face, heavy = shop.face(rng, script), shop.face(rng, script, style="heavy")
+    script = typography.script(rng)
+    face, heavy = typography.face(rng, script), typography.face(rng, script, style="heavy")
     size = int(log_uniform(rng, 8, 22))
     count = max(1, round(page.width / (size * rng.uniform(13, 24))))
     step, gutter = page.width / count, size * rng.uniform(0.5, 1.2)
@@ -25,7 +25,7 @@ def newspaper(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]
     thin = rng.uniform(0.8, 2.2)
     top = page.top
     if rng.random() < 0.6:
-        top = _masthead(shop, rng, plate, heavy, galley, top)
+        top = _masthead(typography, rng, plate, heavy, galley, top)
     while top < page.bottom:
         bottom = min(page.bottom, top + rng.uniform(0.25, 0.9) * max(page.height, 500))
         first = 0
@@ -47,11 +47,11 @@ def newspaper(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]
 
 
 def _masthead(
-    shop: Shop, rng: np.random.Generator, plate: Plate, face: Face, galley: Galley, top: float
+    typography: Typography, rng: np.random.Generator, plate: Plate, face: Face, galley: Galley, top: float
 ) -> float:
-    """The newspaper's name across the sheet, and a line with its date between rules; where it ends."""
+    """Set the newspaper's name across the sheet and its date between rules; returns the position below them."""
     page = plate.page
-    name = shop.face(rng, face.script, style="heavy")
+    name = typography.face(rng, face.script, style="heavy")
     top += headline(plate, rng, name, page._replace(top=top), int(log_uniform(rng, 60, 300)))
     width = rng.uniform(1, 5)
     plate.line("line", (page.left, top), (page.right, top), width)
@@ -72,7 +72,7 @@ def _article(
     gutter: float,
     pitch: float,
 ) -> None:
-    """A headline over one or several columns, a line or two below it in middling type, then small print."""
+    """A headline over one or several columns, sometimes a second one in smaller type, then small print."""
     top = box.top + 3
     if rng.random() < 0.8:
         size = int(min(log_uniform(rng, 18, 320), 0.8 * box.width, 0.7 * box.height) + 6)
@@ -90,22 +90,26 @@ def _article(
 
 
 def _divider(rng: np.random.Generator, plate: Plate, box: Box, width: float) -> None:
-    """A rule across the page, thick and thin together, or a short one in the middle."""
-    lot = rng.random()
-    middle, reach = (box.left + box.right) / 2, box.width * (0.5 if lot < 0.7 else rng.uniform(0.05, 0.2))
+    """A rule across the page, a thick and a thin one together, or a short one in the middle."""
+    draw = rng.random()
+    middle, reach = (box.left + box.right) / 2, box.width * (0.5 if draw < 0.7 else rng.uniform(0.05, 0.2))
     plate.line("line", (middle - reach, box.top), (middle + reach, box.top), width)
-    if lot < 0.3:
+    if draw < 0.3:
         thick = rng.uniform(2, 6)
         y = box.top + width / 2 + thick
         plate.line("line", (middle - reach, y), (middle + reach, y), thick)
 
 
-def title(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+def title(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
     """A title in huge letters, lines of every size below it, and tiny print at the foot of the sheet."""
     page = plate.page
-    script = shop.script(rng)
-    faces = [shop.face(rng, script), shop.face(rng, script, style="heavy"), shop.face(rng, script)]
-    # On a piece of a page the first lines may lie above it: the huge, the middling or the tiny ones are seen.
+    script = typography.script(rng)
+    faces = [
+        typography.face(rng, script),
+        typography.face(rng, script, style="heavy"),
+        typography.face(rng, script),
+    ]
+    # The window may lie below the first lines, so that it shows the largest, the medium or the smallest type.
     top = page.top + rng.uniform(0.0, 0.05) * page.height
     size = log_uniform(rng, 60, 330)
     small = int(log_uniform(rng, 7, 14))

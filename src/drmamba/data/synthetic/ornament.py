@@ -1,4 +1,4 @@
-"""Book ornament: borders of repeated pieces, frames of many lines, decorated initials and head-pieces."""
+"""Book ornaments: borders of repeated pieces, frames of several lines, decorated initials and head-pieces."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import math
 
 import numpy as np
 
-from drmamba.data.fields import Field
+from drmamba.data.page import Field
 from drmamba.data.synthetic.galley import Galley, column, headline
 from drmamba.data.synthetic.layers import COLOURED, Layer, printers_ink
 from drmamba.data.synthetic.linework import engraving
 from drmamba.data.synthetic.plate import Box, Plate
-from drmamba.data.synthetic.shop import Shop, log_uniform
 from drmamba.data.synthetic.typecase import set_type, some_words
+from drmamba.data.synthetic.typography import Typography, log_uniform
 
 
-def ornament(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+def ornament(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
     """A page of text in a frame or below a head-piece, with an initial in a decorated square."""
-    page, script = plate.page, shop.script(rng)
-    face, heavy = shop.face(rng, script), shop.face(rng, script, style="heavy")
+    page, script = plate.page, typography.script(rng)
+    face, heavy = typography.face(rng, script), typography.face(rng, script, style="heavy")
     size = int(log_uniform(rng, 12, 40))
     inner = _frame(rng, plate, page) if rng.random() < 0.6 else page
     if rng.random() < 0.4:
@@ -34,7 +34,7 @@ def ornament(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
     column(plate, galley, rng, inner, pitch=pitch)
     ink, wear = printers_ink(rng, size), rng.uniform(0, 0.5) * min(1, size / 24)
     side = pitch * int(rng.integers(2, 6))
-    # The initial stands at the left of the text, or where a piece of a page shows the text.
+    # The initial stands at the left of the text if that is visible, else somewhere inside the window.
     window = plate.window
     top = (
         inner.top
@@ -46,12 +46,12 @@ def ornament(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
     plate.clear(box.inset(-0.3 * size))
     initials = plate.overlay()
     colour = np.array(COLOURED[int(rng.integers(2))], np.float32) if rng.random() < 0.3 else ink
-    _initial(shop, rng, initials, box)
+    _initial(typography, rng, initials, box)
     return [*plate.layers(ink, rng, wear), *initials.layers(colour, rng, wear)]
 
 
 def _frame(rng: np.random.Generator, plate: Plate, page: Box) -> Box:
-    """Lines of different widths around the page, or a border of pieces; the room inside."""
+    """Draw lines of different widths or a border of pieces around the page; returns the box inside."""
     inner = page.inset(rng.uniform(2, 12))
     for _ in range(int(rng.integers(1, 4))):
         width = log_uniform(rng, 1, 8)
@@ -72,7 +72,7 @@ def _frame(rng: np.random.Generator, plate: Plate, page: Box) -> Box:
 
 
 def border(rng: np.random.Generator, plate: Plate, box: Box, height: float) -> None:
-    """Fill a strip with one ornament repeated, every second one mirrored."""
+    """Fill a strip with copies of one ornament, every second one mirrored."""
     if not plate.sees(box):
         return
     piece = fleuron(rng, max(6, int(height)))
@@ -100,11 +100,11 @@ def fleuron(rng: np.random.Generator, side: int) -> Field:
     return np.maximum(canvas, canvas[:, ::-1])
 
 
-def _initial(shop: Shop, rng: np.random.Generator, plate: Plate, box: Box) -> None:
-    """A letter in a square of strokes or scrolls, or a letter with lines around it. The letter is text."""
+def _initial(typography: Typography, rng: np.random.Generator, plate: Plate, box: Box) -> None:
+    """A letter in a square of strokes or scrolls, or in a plain frame. The letter is text."""
     if not plate.sees(box):
         return
-    face = shop.face(rng, style="heavy")
+    face = typography.face(rng, style="heavy")
     letter = set_type(face, max(8, int(0.9 * box.height)), some_words(rng, face, 1)[0].upper())
     rows = np.flatnonzero(letter.max(1))
     letter = letter[rows[0] : rows[-1] + 1] if len(rows) else letter

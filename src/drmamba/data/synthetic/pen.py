@@ -1,4 +1,4 @@
-"""Handwriting-like strokes: made-up letters, repeated as a hand repeats them, drawn with a nib."""
+"""Synthetic handwriting: an alphabet of made-up letters that one writer repeats, drawn with a nib."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
-from drmamba.data.fields import Field
+from drmamba.data.page import Field
 
-Points = NDArray[np.float64]  # (n, 2): x to the right, y upwards, in units of the x-height
+# (n, 2), x to the right and y: upwards in x-heights for letters, downwards in pixels for strokes on a page.
+Points = NDArray[np.float64]
 
-# Movements of a pen from the baseline back to it, x and y in turn: what letters are made of.
+# Pen movements from the baseline back to it, x and y in turn, from which letters are made.
 MOTIFS: dict[str, str] = {
     "i": "0 0.1  0.25 0.6  0.4 1  0.4 0.5  0.45 0.1  0.6 0  0.8 0.3",
     "n": "0 0.3  0.15 1  0.17 0.5  0.15 0  0.3 0.7  0.5 1  0.63 0.8  0.63 0.3  0.75 0  0.95 0.3",
@@ -39,14 +40,14 @@ class Hand:
     x_height: float  # pixels
     slant: float  # shift to the right per unit of height
     widths: tuple[float, float]  # thinnest and broadest stroke, pixels
-    nib: float | None  # angle of a broad nib (radians); None for a pointed pen that spreads on down-strokes
-    shake: float
-    spacing: float  # between letters
+    nib: float | None  # angle of a broad nib in radians; None is a pointed pen that spreads on down-strokes
+    shake: float  # standard deviation of the points of a letter, in x-heights
+    spacing: float  # factor of the width of letters
     line: float  # distance of lines, in x-heights
 
 
 def hand(rng: np.random.Generator, x_height: float) -> Hand:
-    """Make up a writer: an alphabet of altered motifs, a slant and a pen."""
+    """A random writer: an alphabet of altered motifs, a slant and a pen."""
     alphabet = []
     motifs = [np.array(text.split(), np.float64).reshape(-1, 2) for text in MOTIFS.values()]
     for _ in range(int(rng.integers(14, 22))):
@@ -69,9 +70,9 @@ def hand(rng: np.random.Generator, x_height: float) -> Hand:
 
 
 def written(writer: Hand, rng: np.random.Generator, shape: tuple[int, int], *, whole: bool = False) -> Field:
-    """Lines of writing that fill (H, W): the share of each pixel that ink covers.
+    """Lines of writing that fill (H, W), as the share of each pixel that ink covers.
 
-    Lines are cut off at the edges as on a piece of a page, unless they are to be a `whole` block.
+    Lines are cut off at the edges as on part of a page, unless `whole` asks for a complete block of text.
     """
     strokes: list[Points] = []
     step = writer.x_height * writer.line
@@ -120,10 +121,10 @@ def _word(writer: Hand, rng: np.random.Generator) -> tuple[list[Points], float]:
         if position == 0 and rng.random() < 0.25:  # a capital
             letter = letter * (1.4, 1.9)
         top, letter_width = letter[:, 1].max(), letter[-1, 0]
-        lot = rng.random()
-        if lot < 0.12 and top < 1.5:  # a dot or an accent
+        draw = rng.random()
+        if draw < 0.12 and top < 1.5:  # a dot or an accent
             strokes.append(np.array([(x + 0.4, 1.5), (x + 0.43, 1.55), (x + 0.46, 1.6)]))
-        elif lot < 0.5 and 1.5 < top < 2:  # a cross-stroke
+        elif draw < 0.5 and 1.5 < top < 2:  # a cross-stroke
             strokes.append(np.array([(x, 1.25), (x + 0.35, 1.3), (x + 0.8, 1.32)]))
         run.append(letter + np.array((x, 0)))
         x += letter_width * writer.spacing
@@ -138,7 +139,7 @@ def _word(writer: Hand, rng: np.random.Generator) -> tuple[list[Points], float]:
 
 
 def trace(page: Field, strokes: list[Points], writer: Hand) -> None:
-    """Draw strokes with the writer's pen, all at once: one after the other would cost several times more."""
+    """Draw strokes with the writer's pen, all at once, which is several times cheaper than one after the other."""
     steps = max(4, math.ceil(0.3 * writer.x_height))  # pieces of one to two pixels
     path, drawn = curves(strokes, steps)
     run = np.gradient(path, axis=0)
@@ -147,7 +148,7 @@ def trace(page: Field, strokes: list[Points], writer: Hand) -> None:
         press = np.clip(run[:, 1] / length, 0, 1) ** 1.5
     else:
         press = np.abs(run[:, 0] * math.sin(writer.nib) + run[:, 1] * math.cos(writer.nib)) / length
-    # Pressure lags behind the movement, which also rounds off the change from thin to thick.
+    # Pressure lags behind the movement, which also smooths the change from thin to thick.
     press = uniform_filter1d(press, max(1, steps // 2), mode="nearest")
     thin, broad = writer.widths
     radius = 0.5 * (thin + (broad - thin) * press)
@@ -155,9 +156,9 @@ def trace(page: Field, strokes: list[Points], writer: Hand) -> None:
 
 
 def curves(strokes: list[Points], steps: int) -> tuple[Points, NDArray[np.bool_]]:
-    """Smooth lines (Catmull-Rom) through the points of each stroke, `steps` samples from one to the next.
+    """Catmull-Rom splines through the points of each stroke, with `steps` samples from one point to the next.
 
-    They come in one array; the second one is False where the pen is in the air until the next sample.
+    All strokes come in one array; the second array is False where the pen is lifted until the next sample.
     """
     doubled = np.concatenate([p for s in strokes for p in (s[:1], s, s[-1:])])
     t = (np.arange(steps) / steps)[None, :, None]
@@ -172,7 +173,7 @@ def curves(strokes: list[Points], steps: int) -> tuple[Points, NDArray[np.bool_]
 
 @numba.njit(cache=True, nogil=True)
 def stamp(page: Field, path: Points, radius: NDArray[np.float64]) -> None:  # pragma: no cover - compiled
-    """Draw a path of varying radius, none where it is 0; a pixel keeps the largest share covered of it."""
+    """Draw a path of varying radius, except where that is 0; a pixel keeps its largest coverage."""
     height, width = page.shape
     for k in range(len(path) - 1):
         if radius[k] <= 0:
@@ -185,7 +186,7 @@ def stamp(page: Field, path: Points, radius: NDArray[np.float64]) -> None:  # pr
         for row in range(max(0, int(top)), min(height, int(bottom))):
             for column in range(max(0, int(left)), min(width, int(right))):
                 px, py = column + 0.5 - x, row + 0.5 - y
-                t = min(1.0, max(0.0, (px * dx + py * dy) / square))  # the nearest place on this piece
+                t = min(1.0, max(0.0, (px * dx + py * dy) / square))  # the nearest point of this segment
                 far = math.sqrt((px - t * dx) ** 2 + (py - t * dy) ** 2)
                 cover = min(1.0, max(0.0, r + 0.5 - far))
                 if cover > page[row, column]:

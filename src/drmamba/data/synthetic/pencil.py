@@ -1,25 +1,27 @@
-"""Pencil: thin, pale and grainy, because only the crests of the paper take the graphite."""
+"""Pencil: thin, pale and grainy, because only the raised fibres of the paper take the graphite."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from drmamba.data.degrade.wide import clouds, noise
-from drmamba.data.fields import smoothstep
+from drmamba.data.filters import smoothstep
 from drmamba.data.synthetic.galley import Galley, column
 from drmamba.data.synthetic.layers import Layer, ink_tone
 from drmamba.data.synthetic.linework import outline, swelling, wandering
 from drmamba.data.synthetic.pen import Hand, hand, written
 from drmamba.data.synthetic.plate import Box, Plate
-from drmamba.data.synthetic.shop import Shop, log_uniform
+from drmamba.data.synthetic.typography import Typography, log_uniform
+from drmamba.data.wide_noise import clouds, noise
 
 
-def pencil(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+def pencil(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
     """Writing or a sketch in pencil, alone or as a note on a printed page."""
     layers: list[Layer] = []
     if rng.random() < 0.3:
         size = int(log_uniform(rng, 12, 36))
-        galley = Galley(rng, shop.face(rng), size, plate, plate.page.width)
+        galley = Galley(rng, typography.face(rng), size, plate, plate.page.width)
         middle = plate.window.top + rng.uniform(0.3, 0.7) * plate.shape[0]
         column(plate, galley, rng, plate.page._replace(bottom=middle), pitch=size * rng.uniform(1.1, 1.6))
         layers = plate.layers(ink_tone(rng), rng, rng.uniform(0, 0.4))
@@ -41,23 +43,14 @@ def pencil(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
 
 
 def _writer(rng: np.random.Generator) -> Hand:
-    """A hand with a pencil: a line of almost one width."""
+    """A writer with a pencil, whose strokes are almost of one width."""
     writer = hand(rng, log_uniform(rng, 9, 30))
     width = rng.uniform(1.1, 2.6)
-    return Hand(
-        letters=writer.letters,
-        x_height=writer.x_height,
-        slant=writer.slant,
-        widths=(0.8 * width, width),
-        nib=None,
-        shake=writer.shake,
-        spacing=writer.spacing,
-        line=writer.line,
-    )
+    return replace(writer, widths=(0.8 * width, width), nib=None)
 
 
 def graphite(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
-    """How much graphite the paper took: in grains, and more or less as the hand pressed."""
+    """The share of graphite that the paper took: grainy, and varying with pressure."""
     grains = smoothstep(
         noise(rng, shape, rng.uniform(1.5, 2.5)), rng.uniform(-2.2, -0.9), rng.uniform(0.2, 1)
     )

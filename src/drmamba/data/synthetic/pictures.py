@@ -1,4 +1,4 @@
-"""Photographs beside text: as halftone dots, which are ink under `all`, or in continuous tone, which never is."""
+"""Photographs beside text: as halftone dots, which are ink under `all`, or in continuous tone, which is never ink."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import math
 
 import numpy as np
 
-from drmamba.data.degrade.wide import clouds, noise
-from drmamba.data.fields import Field, ramp, smoothstep
+from drmamba.data.filters import smoothstep
+from drmamba.data.noise import ramp
+from drmamba.data.page import Field
 from drmamba.data.synthetic.drawings import beside_text
 from drmamba.data.synthetic.layers import Kind, Layer, ink_tone
 from drmamba.data.synthetic.plate import Plate
-from drmamba.data.synthetic.shop import Shop, log_uniform
+from drmamba.data.synthetic.typography import Typography, log_uniform
+from drmamba.data.wide_noise import clouds, noise
 
-RESOLVABLE = 4.0  # pixels from dot to dot: finer screens are a tone and not dots
-SEPIA = ((0.85, 0.86, 0.87), (0.70, 0.78, 0.86), (0.80, 0.74, 0.68))
+RESOLVABLE = 4.0  # pixels from dot to dot; finer screens count as continuous tone
+# Absorption of red, green and blue by the tones of photographs: grey, brown and blue.
+PHOTOGRAPH_TONES = ((0.85, 0.86, 0.87), (0.70, 0.78, 0.86), (0.80, 0.74, 0.68))
 
 
 def photographed(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
-    """The darkness (0 to 1) of a made-up photograph: soft bodies before a ground, with light from one side."""
+    """The darkness (0 to 1) of a synthetic photograph: soft bodies on a background, lit from one side."""
     size = max(min(shape), 120)
     tone = 0.4 + np.float32(0.25) * ramp(rng, shape) + np.float32(0.12) * clouds(rng, shape, 0.5 * size)
     y, x = (np.arange(n, dtype=np.float32) for n in shape)
@@ -35,7 +38,7 @@ def photographed(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
 
 
 def screened(tone: Field, pitch: float, angle: float) -> Field:
-    """Halftone dots of one pitch: black ones that grow until only white ones are left between them."""
+    """Halftone dots of one pitch, which grow with the tone until only white dots are left between them."""
     y = np.arange(tone.shape[0], dtype=np.float32)[:, None] * np.float32(2 * math.pi / pitch)
     x = np.arange(tone.shape[1], dtype=np.float32)[None, :] * np.float32(2 * math.pi / pitch)
     c, s = np.float32(math.cos(angle)), np.float32(math.sin(angle))
@@ -44,19 +47,21 @@ def screened(tone: Field, pitch: float, angle: float) -> Field:
     return dots
 
 
-def halftone(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
-    """A printed photograph: dots that can be told apart, or a screen too fine for that."""
+def halftone(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+    """A printed photograph, with dots that can be resolved or a screen too fine for that."""
     pitch = log_uniform(rng, RESOLVABLE, 11) if rng.random() < 0.85 else rng.uniform(2.2, 3.2)
-    return _picture(shop, rng, plate, pitch)
+    return _picture(typography, rng, plate, pitch)
 
 
-def photograph(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+def photograph(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
     """A photograph in continuous tone, printed or glued in."""
-    return _picture(shop, rng, plate, None)
+    return _picture(typography, rng, plate, None)
 
 
-def _picture(shop: Shop, rng: np.random.Generator, plate: Plate, pitch: float | None) -> list[Layer]:
-    box = beside_text(shop, rng, plate, most=0.85)
+def _picture(
+    typography: Typography, rng: np.random.Generator, plate: Plate, pitch: float | None
+) -> list[Layer]:
+    box = beside_text(typography, rng, plate, most=0.85)
     part = plate.part(box.inset(rng.uniform(0, 0.04) * box.width))
     ink = ink_tone(rng, soot=rng.random() < 0.8)
     layers = plate.layers(ink, rng, rng.uniform(0, 0.5))
@@ -67,7 +72,7 @@ def _picture(shop: Shop, rng: np.random.Generator, plate: Plate, pitch: float | 
     tone = photographed(rng, (seen.shape[0], seen.shape[1]))
     kind: Kind = "tone" if pitch is None or pitch < RESOLVABLE else "drawing"
     canvas[part] = tone if pitch is None else screened(tone, pitch, rng.choice((0.26, 0.785, 0.0, 1.3)))
-    colour = np.array(SEPIA[int(rng.integers(3))], np.float32) if pitch is None else ink
+    colour = np.array(PHOTOGRAPH_TONES[int(rng.integers(3))], np.float32) if pitch is None else ink
     layers.append(Layer(canvas, colour, kind))
     if rng.random() < 0.3:
         frame = plate.overlay()

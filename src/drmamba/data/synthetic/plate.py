@@ -1,4 +1,4 @@
-"""A page being composed: one canvas for each kind of ink, of which a window is seen."""
+"""The plate: a page during composition, with one canvas for each kind of ink, of which a window is visible."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from drmamba.data.fields import Field
+from drmamba.data.page import Field
 from drmamba.data.synthetic.layers import Kind, Layer, Tone
 from drmamba.data.synthetic.pen import Points, stamp
 from drmamba.data.synthetic.printing import worn
 from drmamba.data.synthetic.typecase import lay
 
-SMALLEST = 640  # pixels: a page of which a smaller piece is seen is at least so long and wide
+SMALLEST = 640  # pixels; typical least side of a page of which only a window is visible
 
 
 class Box(NamedTuple):
@@ -36,21 +36,21 @@ class Box(NamedTuple):
         return self.bottom - self.top
 
     def inset(self, across: float, down: float | None = None) -> Box:
-        """The box without a margin at every side."""
+        """The box reduced by a margin on every side."""
         down = across if down is None else down
         return Box(self.left + across, self.top + down, self.right - across, self.bottom - down)
 
 
 class Plate:
-    """Places are given on the page; what falls outside the window that is seen costs nothing."""
+    """Canvases of the visible window of a page. Positions refer to the page; elements outside the window are free."""
 
     def __init__(self, shape: tuple[int, int], page: Box, corner: tuple[int, int] = (0, 0)) -> None:
-        self.shape, self.page, self.corner = shape, page, corner  # corner: top and left of the window
+        self.shape, self.page, self.corner = shape, page, corner  # corner is the top and left of the window
         self.canvases: dict[Kind, Field] = {}
 
     @classmethod
     def drawn(cls, rng: np.random.Generator, shape: tuple[int, int], *, whole: bool = False) -> Plate:
-        """A random window of a page that is larger than it, or a whole page within margins."""
+        """A random window of a larger page, or a whole page within margins."""
         height, width = shape
         if whole:
             return cls(shape, Box(0, 0, width, height).inset(rng.uniform(0.04, 0.09) * min(shape)))
@@ -61,17 +61,17 @@ class Plate:
         return cls(shape, Box(0, 0, sides[1], sides[0]), (top, left))
 
     def overlay(self) -> Plate:
-        """An empty plate over the same window, for another ink."""
+        """An empty plate of the same window, for another ink."""
         return Plate(self.shape, self.page, self.corner)
 
     @property
     def window(self) -> Box:
-        """What is seen of the page."""
+        """The visible part of the page."""
         top, left = self.corner
         return Box(left, top, left + self.shape[1], top + self.shape[0])
 
     def sees(self, box: Box) -> bool:
-        """Whether any of a box is inside the window."""
+        """Whether a box overlaps the window."""
         window = self.window
         return (
             box.left < window.right
@@ -81,29 +81,29 @@ class Plate:
         )
 
     def canvas(self, kind: Kind) -> Field:
-        """The share of each pixel of the window that ink of a kind covers, to be drawn on."""
+        """The writable canvas of a kind: the share of each pixel of the window that its ink covers."""
         if kind not in self.canvases:
             self.canvases[kind] = np.zeros(self.shape, np.float32)
         return self.canvases[kind]
 
     def part(self, box: Box) -> tuple[slice, slice]:
-        """The pixels of the window inside a box; none where it lies outside."""
+        """The slices of the window that lie inside a box; empty if it lies outside."""
         top, left = self.corner
         rows = slice(max(0, round(box.top) - top), max(0, round(box.bottom) - top))
         return rows, slice(max(0, round(box.left) - left), max(0, round(box.right) - left))
 
     def paste(self, kind: Kind, coverage: Field, left: float, top: float) -> None:
-        """Lay a picture of ink over what is there, its upper left corner at a place."""
+        """Paste a picture of ink with its upper left corner at a position; a pixel keeps its larger coverage."""
         lay(self.canvas(kind), coverage, left - self.corner[1], top - self.corner[0])
 
     def curve(self, kind: Kind, points: ArrayLike, width: ArrayLike) -> None:
-        """Draw a line through points (n, 2), of one width or of one at every point; none where it is 0."""
+        """Draw a line through points (n, 2), with one width or one per point; a width of 0 draws nothing."""
         path = np.asarray(points, np.float64) - (self.corner[1], self.corner[0])
         half = np.broadcast_to(np.asarray(width, np.float64) / 2, len(path))
         stamp(self.canvas(kind), path, np.ascontiguousarray(half))
 
     def line(self, kind: Kind, start: tuple[float, float], end: tuple[float, float], width: float) -> None:
-        """Draw a straight line; slanted ones in short pieces, because a piece costs the box around it."""
+        """Draw a straight line; slanted ones in short segments, because the cost of one is its bounding box."""
         if not self.sees(_around(start, end, width)):
             return
         across, down = end[0] - start[0], end[1] - start[1]
@@ -123,17 +123,13 @@ class Plate:
         ):
             self.line(kind, start, end, width)
 
-    def fill(self, kind: Kind, box: Box) -> None:
-        """Cover a box with ink."""
-        self.canvas(kind)[self.part(box)] = 1
-
     def clear(self, box: Box) -> None:
-        """Take away whatever is in a box."""
+        """Remove everything inside a box."""
         for canvas in self.canvases.values():
             canvas[self.part(box)] = 0
 
     def layers(self, dark: Tone, rng: np.random.Generator, wear: float = 0.0) -> list[Layer]:
-        """What was drawn so far, as layers of one ink, worn as type and blocks are."""
+        """Everything drawn so far as layers of one ink, worn like old type."""
         return [Layer(worn(canvas, rng, wear), dark, kind) for kind, canvas in self.canvases.items()]
 
 
@@ -143,6 +139,6 @@ def _around(start: tuple[float, float], end: tuple[float, float], width: float) 
 
 
 def shifted(strokes: list[Points], plate: Plate) -> list[Points]:
-    """Strokes given on the page, as they lie in the window."""
+    """Strokes in page coordinates, converted to the coordinates of the window."""
     corner: NDArray[np.int64] = np.array((plate.corner[1], plate.corner[0]))
     return [stroke - corner for stroke in strokes]

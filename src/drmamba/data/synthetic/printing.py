@@ -1,4 +1,4 @@
-"""Typeset text: lines of a font that fill a piece of a page, worn as old type is."""
+"""Typeset text: lines in one font that fill part of a page, worn like old type."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from drmamba.data.degrade.wide import clouds, noise
-from drmamba.data.fields import Field, blur
+from drmamba.data.filters import blur
+from drmamba.data.page import Field
 from drmamba.data.synthetic.fonts import settable
 from drmamba.data.synthetic.texts import RIGHT_TO_LEFT, Script
 from drmamba.data.synthetic.typecase import Face, lay, set_type
+from drmamba.data.wide_noise import clouds, noise
 
 
 def typeset(
@@ -28,10 +29,10 @@ def typeset(
     capitals: bool = False,
     whole: bool = False,
 ) -> Field:
-    """Lines of words in one font: the share of each pixel that ink covers.
+    """Lines of words in one font, as the share of each pixel that ink covers.
 
-    `capitals` sets capital letters without gaps between words, as on papyri and inscriptions. Lines and
-    words are cut off at the edges as on a piece of a page, unless it is to be a `whole` block of text.
+    `capitals` sets capital letters without gaps between words, as on papyri and inscriptions. Lines and words are cut
+    off at the edges as on part of a page, unless `whole` asks for a complete block of text.
     """
     face = Face(file, script)
     vocabulary = settable(file, script)
@@ -44,9 +45,9 @@ def typeset(
     ragged = rng.random() < 0.3
     word = int(rng.integers(len(vocabulary)))
     while top < shape[0] - (step if whole else 0):
-        lot = rng.random()
-        if lot > 0.06:  # now and then a line is left out
-            start = left + (rng.uniform(0, 0.4) * shape[1] if lot > 0.9 else 0)
+        draw = rng.random()
+        if draw > 0.06:  # some lines are left out
+            start = left + (rng.uniform(0, 0.4) * shape[1] if draw > 0.9 else 0)
             room = shape[1] - start - (rng.uniform(0, 0.3) * shape[1] if ragged else 0)
             row = _words(vocabulary, word, math.ceil(max(1.0, room / size * 2.4)), capitals)
             line = set_type(face, size, "".join(row).rstrip())
@@ -61,7 +62,7 @@ def typeset(
 
 
 def _words(vocabulary: tuple[str, ...], start: int, length: int, capitals: bool) -> list[str]:
-    """Words of the text from one of them on, at least `length` characters, with the spaces after them."""
+    """Consecutive words of the text with the spaces after them, at least `length` characters in all."""
     row: list[str] = []
     while sum(map(len, row)) < length:
         word = vocabulary[(start + len(row)) % len(vocabulary)]
@@ -76,7 +77,7 @@ def plain_capitals(word: str) -> str:
 
 
 def worn(coverage: Field, rng: np.random.Generator, amount: float) -> Field:
-    """Type that has been used and paper that is rough: edges fray, thin places fail, ink squeezes out."""
+    """Worn type on rough paper: edges fray, thin places are missing, and ink squeezes out."""
     if amount <= 0:
         return coverage
     rough = noise(rng, coverage.shape, rng.uniform(2, 4)) * np.float32(0.28 * amount)
@@ -89,7 +90,7 @@ def worn(coverage: Field, rng: np.random.Generator, amount: float) -> Field:
 
 @numba.njit(cache=True, nogil=True)
 def _frayed(soft: Field, rough: Field, weight: float) -> Field:  # pragma: no cover - compiled
-    """Roughness and weight added where there is ink, then a soft step from 0.25 to 0.75; elsewhere nothing."""
+    """Add roughness and weight where there is ink, then apply a soft threshold from 0.25 to 0.75."""
     result = np.zeros_like(soft)
     for y in range(soft.shape[0]):
         for x in range(soft.shape[1]):
@@ -103,7 +104,7 @@ def _frayed(soft: Field, rough: Field, weight: float) -> Field:  # pragma: no co
 
 
 def tilted(coverage: Field, rng: np.random.Generator, degrees: float) -> Field:
-    """The layer turned a little about its middle; corners turned in are blank."""
+    """The layer rotated by a small random angle about its middle; the new corners are blank."""
     values: NDArray[np.uint8] = (coverage * 255).astype(np.uint8)
-    turned = Image.fromarray(values).rotate(float(rng.normal(0, degrees)), Image.Resampling.BICUBIC)
-    return np.asarray(turned) * np.float32(1 / 255)
+    rotated = Image.fromarray(values).rotate(float(rng.normal(0, degrees)), Image.Resampling.BICUBIC)
+    return np.asarray(rotated) * np.float32(1 / 255)

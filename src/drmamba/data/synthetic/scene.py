@@ -1,4 +1,4 @@
-"""Whole scenes: a sheet, layers of ink on it, and the exact truth."""
+"""Synthetic scenes: a sheet, layers of ink on it, and the exact ground truth."""
 
 from __future__ import annotations
 
@@ -8,36 +8,35 @@ from dataclasses import replace
 import numpy as np
 from PIL import Image
 
-from drmamba.config import WORLDS, Convention, SyntheticConfig, World
+from drmamba.config import WORLDS, Convention, DegradeConfig, SyntheticConfig, World
 from drmamba.data.degrade import degrade
-from drmamba.data.fields import Field
-from drmamba.data.page import Page, Picture
-from drmamba.data.papers import Papers, papyrus
+from drmamba.data.page import Field, LabelledPage, Picture
+from drmamba.data.paper_textures import PaperTextures, papyrus
 from drmamba.data.synthetic.bands import bands
 from drmamba.data.synthetic.directions import directions
 from drmamba.data.synthetic.drawings import drawing, woodcut
 from drmamba.data.synthetic.fonts import Fonts
 from drmamba.data.synthetic.forms import form, ledger
-from drmamba.data.synthetic.furniture import initial, round_stamp, rules
 from drmamba.data.synthetic.layers import COLOURED, Layer, Scene, ink_tone, inked, truthful
 from drmamba.data.synthetic.maps import chart
 from drmamba.data.synthetic.music import music
 from drmamba.data.synthetic.newspaper import newspaper, title
 from drmamba.data.synthetic.ornament import ornament
+from drmamba.data.synthetic.page_elements import initial, round_stamp, rules
 from drmamba.data.synthetic.pen import hand, written
 from drmamba.data.synthetic.pencil import pencil
 from drmamba.data.synthetic.pictures import halftone, photograph
 from drmamba.data.synthetic.plate import Plate
 from drmamba.data.synthetic.printing import tilted, typeset, worn
-from drmamba.data.synthetic.shop import Shop
 from drmamba.data.synthetic.sparse import sparse
 from drmamba.data.synthetic.tables import table
 from drmamba.data.synthetic.texts import SCRIPTS, Script
 from drmamba.data.synthetic.typescript import typescript
+from drmamba.data.synthetic.typography import Typography
 from drmamba.images import Ink
 
-# The worlds that are composed on a plate: the print shop, a generator and the plate in, layers out.
-PAGES: dict[World, Callable[[Shop, np.random.Generator, Plate], list[Layer]]] = {
+# The worlds (kinds of pages) that are composed on a plate, each with the function that draws its layers.
+PAGES: dict[World, Callable[[Typography, np.random.Generator, Plate], list[Layer]]] = {
     "newspaper": newspaper,
     "title": title,
     "table": table,
@@ -56,15 +55,21 @@ PAGES: dict[World, Callable[[Shop, np.random.Generator, Plate], list[Layer]]] = 
     "halftone": halftone,
     "photograph": photograph,
 }
-VERSOS: tuple[World, ...] = ("newspaper", "title", "table", "woodcut", "music")  # besides plain text
+VERSOS: tuple[World, ...] = (
+    "newspaper",
+    "title",
+    "table",
+    "woodcut",
+    "music",
+)  # worlds of versos besides text
 
 
 class Synthesizer:
-    """An endless source of pages. It is a `Stock`: degradations take their versos and sheets from it."""
+    """Makes synthetic pages. It is a `MaterialSource`, from which degradations take versos and sheets."""
 
-    def __init__(self, config: SyntheticConfig, papers: Papers) -> None:
+    def __init__(self, config: SyntheticConfig, papers: PaperTextures) -> None:
         self.config, self.papers, self.fonts = config, papers, Fonts(config.fonts)
-        self.shop = Shop(self.fonts, config.other_scripts)
+        self.typography = Typography(self.fonts, config.other_scripts)
         chances = np.cumsum([getattr(config, world) for world in WORLDS])
         self.chances = chances / chances[-1]
 
@@ -75,23 +80,17 @@ class Synthesizer:
         world: World | None = None,
         *,
         convention: Convention = "contest",
-    ) -> Page:
-        """A degraded piece of a page, of the given height and width, with its exact ink.
+        whole: bool = False,
+    ) -> LabelledPage:
+        """A degraded part of a page, or a `whole` page within margins, with its exact ink.
 
-        The picture does not depend on the convention, but that white letters on black need `all`.
+        The picture does not depend on the convention, except that white letters on black occur under `all` only.
+        Everything on the page is degraded alike, and the ground truth of the convention is what remains.
         """
-        return self._degraded(rng, shape, world, convention, whole=False)
-
-    def leaf(
-        self,
-        rng: np.random.Generator,
-        shape: tuple[int, int],
-        world: World | None = None,
-        *,
-        convention: Convention = "contest",
-    ) -> Page:
-        """A whole degraded page: lines end where the page does, within margins."""
-        return self._degraded(rng, shape, world, convention, whole=True)
+        world = world or self._world(rng)
+        scene = self._scene(rng, shape, world, convention, whole)
+        degraded = degrade(LabelledPage(scene.image, scene.everything), rng, self._chances(world), self)
+        return truthful(scene, degraded, convention)
 
     def clean(
         self,
@@ -101,10 +100,10 @@ class Synthesizer:
         *,
         convention: Convention = "contest",
         whole: bool = False,
-    ) -> Page:
-        """A piece of a page, or a whole one, before any degradation."""
+    ) -> LabelledPage:
+        """Part of a page, or a `whole` one, before any degradation."""
         scene = self._scene(rng, shape, world or self._world(rng), convention, whole)
-        return Page(scene.image, scene.ink(convention))
+        return LabelledPage(scene.image, scene.ink(convention))
 
     def _scene(
         self,
@@ -123,37 +122,26 @@ class Synthesizer:
     def _world(self, rng: np.random.Generator) -> World:
         return WORLDS[int(self.chances.searchsorted(rng.random(), side="right"))]
 
-    def _degraded(
-        self,
-        rng: np.random.Generator,
-        shape: tuple[int, int],
-        world: World | None,
-        convention: Convention,
-        *,
-        whole: bool,
-    ) -> Page:
-        """Degrade all that is on the page alike, and take the truth of the convention from what is left."""
-        world = world or self._world(rng)
-        scene = self._scene(rng, shape, world, convention, whole)
+    def _chances(self, world: World) -> DegradeConfig:
+        """The probabilities of the degradations in a world."""
         config = self.config.degrade
-        if world == "papyrus":  # pieces of it are lost more often than not, and its back is seldom written on
-            config = replace(
+        if world == "papyrus":  # it often has holes, and its back is seldom written on
+            return replace(
                 config,
                 holes=max(0.5, config.holes),
                 bleed_through=0.2 * config.bleed_through,
-                faint=0.3 * config.faint,  # it is hard to tell from the fibres as it is
+                faint=0.3 * config.faint,  # the ink is hard to distinguish from the fibres as it is
             )
-        if world == "sparse":  # what shows through is all there is to see, and ink must not look like it
-            config = replace(
-                config, bleed_through=min(1.0, 2 * config.bleed_through), faint=0.2 * config.faint
-            )
-        # Pencil is pale as it is; wide dark areas that are faded could be anything.
+        if world == "sparse":  # there is little but bleed-through to see, and ink must not look like it
+            bleed_through = min(1.0, 2 * config.bleed_through)
+            return replace(config, bleed_through=bleed_through, faint=0.2 * config.faint)
+        # Pencil is pale as it is, and faded large dark areas would be ambiguous.
         if world in ("pencil", "woodcut", "halftone", "bands"):
-            config = replace(config, faint=0.3 * config.faint)
-        return truthful(scene, degrade(Page(scene.image, scene.everything), rng, config, self), convention)
+            return replace(config, faint=0.3 * config.faint)
+        return config
 
     def verso(self, rng: np.random.Generator, shape: tuple[int, int]) -> Ink:
-        """The ink of a page of its own, drawn at half size: it is going to be blurred."""
+        """The ink of another page, drawn at half size because it will be blurred."""
         half = (shape[0] + 1) // 2, (shape[1] + 1) // 2
         if rng.random() < 0.2:
             world = VERSOS[int(rng.integers(len(VERSOS)))]
@@ -171,7 +159,7 @@ class Synthesizer:
         self, rng: np.random.Generator, shape: tuple[int, int], world: World, whole: bool
     ) -> list[Layer]:
         if world in PAGES:
-            return PAGES[world](self.shop, rng, Plate.drawn(rng, shape, whole=whole))
+            return PAGES[world](self.typography, rng, Plate.drawn(rng, shape, whole=whole))
         if whole:
             margin = int(rng.uniform(0.04, 0.1) * min(shape))
             block = self._text(rng, (shape[0] - 2 * margin, shape[1] - 2 * margin), world, whole=True)
@@ -180,16 +168,16 @@ class Synthesizer:
             text = self._text(rng, shape, world)
         dark = ink_tone(rng, soot=world == "papyrus")
         extras: list[Layer] = []
-        lots = rng.random(3)
+        draws = rng.random(3)
         file = self.fonts.pick(rng, "latin") or ""
-        if lots[0] < 0.08 and world != "papyrus":
+        if draws[0] < 0.08 and world != "papyrus":
             letter, box = initial(rng, shape, file, int(rng.uniform(50, 140)))
             text = text.copy()
             text[box] = 0
             extras.append(Layer(letter, np.array(COLOURED[rng.integers(2)], np.float32)))
-        if lots[1] < 0.1:
+        if draws[1] < 0.1:
             extras.append(Layer(rules(rng, shape, rng.uniform(1.2, 4)), dark, "line"))
-        if lots[2] < 0.06 and world != "papyrus":
+        if draws[2] < 0.06 and world != "papyrus":
             colour = np.array(COLOURED[rng.integers(len(COLOURED))]) * rng.uniform(0.5, 1)
             extras.append(Layer(round_stamp(rng, shape, file), colour.astype(np.float32), "stamp"))
         return [Layer(text, dark), *extras]

@@ -1,4 +1,4 @@
-"""Tables: rows and columns of words and figures between rules of every width."""
+"""Tables: rows and columns of words and figures between rules of different widths."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from itertools import pairwise
 
 import numpy as np
 
-from drmamba.data.fields import Field
+from drmamba.data.page import Field
 from drmamba.data.synthetic.galley import Galley, column, headline
 from drmamba.data.synthetic.layers import Layer, printers_ink
 from drmamba.data.synthetic.plate import Box, Plate
-from drmamba.data.synthetic.shop import Shop, log_uniform
 from drmamba.data.synthetic.typecase import Face, set_type
+from drmamba.data.synthetic.typography import Typography, log_uniform
 
-DOUBLE = 3.0  # widths of a rule from one of a pair to the other
+DOUBLE = 3.0  # distance of a double rule's two lines, in widths of the rule
 
 
-def table(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
-    """A table below a heading, or between paragraphs: ruled fully, across or down only, or framed."""
+def table(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+    """A table below a heading or a paragraph, with all rules, only horizontal or vertical ones, or a frame."""
     page = plate.page
-    script = shop.script(rng)
-    face, heavy = shop.face(rng, script), shop.face(rng, script, style="heavy")
+    script = typography.script(rng)
+    face, heavy = typography.face(rng, script), typography.face(rng, script, style="heavy")
     size = int(log_uniform(rng, 9, 34))
     galley = Galley(rng, face, size, plate, page.width)
     top = page.top
@@ -80,7 +80,7 @@ def _cells(
     tops: np.ndarray,
     height: float,
 ) -> None:
-    """One column of cells: words, figures or, now and then, nothing."""
+    """One column of cells with words or figures, of which some are empty."""
     size = galley.size
     kind = rng.random()
     pad = 0.4 * size
@@ -100,23 +100,23 @@ def _cells(
 
 
 def dots(plate: Plate, span: tuple[float, float], y: float, size: float) -> None:
-    """A line of leaders: dots from a word to its figure. They are part of the text."""
+    """Leaders: a line of dots from a word to its figure. They are part of the text."""
     for x in np.arange(span[0], span[1], 0.6 * size):
         radius = max(1.2, 0.1 * size)
         plate.curve("text", [(x, y), (x + 0.1, y)], radius)
 
 
 def figure(rng: np.random.Generator) -> str:
-    """A number as it stands in accounts."""
+    """A random number as in accounts."""
     whole = str(int(log_uniform(rng, 1, 99_999)))
-    lot = rng.random()
-    if lot < 0.4:
+    draw = rng.random()
+    if draw < 0.4:
         return whole
-    return f"{whole}.{rng.integers(100):02d}" if lot < 0.8 else f"{whole} {rng.integers(1, 12)}"
+    return f"{whole}.{rng.integers(100):02d}" if draw < 0.8 else f"{whole} {rng.integers(1, 12)}"
 
 
 def _edges(rng: np.random.Generator, start: float, end: float, least: float, most: float) -> list[float]:
-    """Where columns begin and end, in a box that they fill."""
+    """The edges of columns of random width that fill a box."""
     edges = [start]
     while edges[-1] + 1.5 * least < end:
         edges.append(edges[-1] + log_uniform(rng, least, most))

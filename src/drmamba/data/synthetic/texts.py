@@ -1,4 +1,4 @@
-"""Words to set: passages long in the public domain, by script."""
+"""Passages of text in the public domain, by script."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Literal
 
 Script = Literal["latin", "greek", "cyrillic", "hebrew", "arabic", "devanagari", "cjk", "ethiopic"]
 
-# Caesar, Vergil, Shakespeare, Luther, Goethe, Cervantes, Hooft; Homer, Herodotus, Plato; Pushkin, Gogol;
-# Genesis; al-Mutanabbi, the opening of the Muqaddimah; the Gita and the Rigveda; the Analects, the Tao Te Ching,
+# The sources are Caesar, Vergil, Shakespeare, Luther, Goethe, Cervantes, Hooft; Homer, Herodotus, Plato; Pushkin,
+# Gogol; Genesis; al-Mutanabbi, the opening of the Muqaddimah; the Gita and the Rigveda; the Analects, the Tao Te Ching,
 # the Thousand Characters, the Tale of the Heike, the Pillow Book, Kim Sowol; Genesis in Ge'ez.
 TEXTS: dict[Script, str] = {
     "latin": """
@@ -62,7 +62,7 @@ TEXTS: dict[Script, str] = {
     """,
 }
 SCRIPTS: tuple[Script, ...] = tuple(TEXTS)
-SHAPED: frozenset[Script] = frozenset({"hebrew", "arabic", "devanagari"})  # need a layout engine
+SHAPED: frozenset[Script] = frozenset({"hebrew", "arabic", "devanagari"})  # scripts that need a layout engine
 RIGHT_TO_LEFT: frozenset[Script] = frozenset({"hebrew", "arabic"})
 
 

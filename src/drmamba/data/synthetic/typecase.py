@@ -1,6 +1,7 @@
-"""Type by the piece: letters are drawn once for a face and a size, and lines are put together from them.
+"""The type case: letters are drawn once per face and size, and lines are assembled from the stored letters.
 
-To draw a letter takes some fifty microseconds, because outlines are hinted; to copy it takes two.
+Drawing a letter takes about fifty microseconds, because its outline is hinted; copying it takes two. A stored letter is
+a "sort", the printers' word for a piece of type.
 """
 
 from __future__ import annotations
@@ -12,24 +13,24 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from drmamba.data.fields import Field
+from drmamba.data.page import Field
 from drmamba.data.synthetic.fonts import loaded, settable
 from drmamba.data.synthetic.texts import RIGHT_TO_LEFT, SHAPED, Script
 
 Pixels = TypeVar("Pixels", Field, NDArray[np.uint8])
 
-LARGEST = 72  # pixels: larger letters are few on a page and are not kept
+LARGEST = 72  # pixels; larger letters are rare on a page and are not stored
 
 
 class Face(NamedTuple):
-    """A font file and the script that is set with it."""
+    """A font file and the script that it is used for."""
 
     file: str
     script: Script
 
 
 class Sort(NamedTuple):
-    """A piece of type: its picture from the face's top to its bottom, where that begins, and its width."""
+    """A piece of type: its picture over the full height of the face, its horizontal offset, and its advance width."""
 
     picture: NDArray[np.uint8]
     offset: int
@@ -37,10 +38,10 @@ class Sort(NamedTuple):
 
 
 def set_type(face: Face, size: int, text: str) -> Field:
-    """One line of text: as high as the face's letters reach, and as wide as the line is."""
+    """One line of text, as high as the face."""
     if size > LARGEST:
         return sort(face, size, text).picture * np.float32(1 / 255)
-    # Letters of shaped scripts change beside one another, so that words are their smallest pieces.
+    # Letters of shaped scripts depend on their neighbours, so the smallest piece is a word.
     pieces = re.split("( )", text) if face.script in SHAPED else list(text)
     if face.script in RIGHT_TO_LEFT:
         pieces.reverse()
@@ -60,7 +61,9 @@ def sort(face: Face, size: int, text: str) -> Sort:
     """Letters drawn together as one piece of type."""
     font = loaded(face.file, size, face.script in SHAPED)
     ascent, descent = metrics(face, size)
-    mask, (left, top) = font.getmask2(text, "L", anchor="ls")  # half the time of measuring, then drawing
+    mask, (left, top) = font.getmask2(
+        text, "L", anchor="ls"
+    )  # takes half the time of measuring and then drawing
     width, height = mask.size
     letters: NDArray[np.uint8] = np.frombuffer(bytes(mask), np.uint8).reshape(height, width)
     picture: NDArray[np.uint8] = np.zeros((ascent + descent, width), np.uint8)
@@ -69,7 +72,10 @@ def sort(face: Face, size: int, text: str) -> Sort:
 
 
 def lay(page: Pixels, picture: Pixels, left: float, top: float) -> None:
-    """Lay a picture of ink over what is on a page, its upper left corner at a place, inside the page or not."""
+    """Paste a picture of ink with its upper left corner at a position, which may lie outside the page.
+
+    A pixel keeps its larger coverage.
+    """
     y, x = round(top), round(left)
     rows = slice(max(0, y), min(page.shape[0], y + picture.shape[0]))
     columns = slice(max(0, x), min(page.shape[1], x + picture.shape[1]))
@@ -84,13 +90,13 @@ kept_sort = lru_cache(maxsize=1 << 16)(sort)
 
 @lru_cache(maxsize=4096)
 def metrics(face: Face, size: int) -> tuple[int, int]:
-    """How far a face reaches above and below the baseline, in pixels."""
+    """The ascent and descent of a face, in pixels."""
     ascent, descent = loaded(face.file, size, face.script in SHAPED).getmetrics()
     return max(1, ascent), descent
 
 
 def some_words(rng: np.random.Generator, face: Face, count: int) -> str:
-    """So many words of the passages that the face can set, from a random one on."""
+    """A number of consecutive words that the face can set, from a random one on."""
     vocabulary = settable(face.file, face.script)
     start = int(rng.integers(len(vocabulary)))
     between = "" if face.script == "cjk" else " "

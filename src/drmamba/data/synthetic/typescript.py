@@ -1,20 +1,20 @@
-"""Typewritten pages and carbon copies: every letter strikes a little higher, lower, paler or darker."""
+"""Typewritten pages and carbon copies, on which every letter is slightly displaced and differs in strength."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from drmamba.data.degrade.wide import clouds, noise
-from drmamba.data.fields import blur, smoothstep
+from drmamba.data.filters import blur, smoothstep
 from drmamba.data.synthetic.layers import Layer, ink_tone
 from drmamba.data.synthetic.plate import Box, Plate
-from drmamba.data.synthetic.shop import Shop, log_uniform
 from drmamba.data.synthetic.typecase import kept_sort, lay, some_words
+from drmamba.data.synthetic.typography import Typography, log_uniform
+from drmamba.data.wide_noise import clouds, noise
 
 
-def typescript(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer]:
-    """Lines of one pitch on a fixed grid, some words struck out or underlined, through a worn ribbon."""
-    face = shop.face(rng, style="typewriter")
+def typescript(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
+    """Letters on a fixed grid, some crossed out or underlined, typed through a worn ribbon."""
+    face = typography.face(rng, style="typewriter")
     size = int(log_uniform(rng, 14, 44))
     cell = max(1.0, kept_sort(face, size, "n").advance)
     pitch = size * rng.choice((1.1, 1.6, 2.1))
@@ -31,16 +31,16 @@ def typescript(shop: Shop, rng: np.random.Generator, plate: Plate) -> list[Layer
             first = max(0, int((seen.left - left) / cell) - 1)
             last = int((seen.right - left) / cell) + 1
             ends = len(text) if rng.random() < 0.8 else int(rng.integers(1, len(text) + 1))
-            lots = rng.normal(0, 1, (3, len(text)))
+            draws = rng.normal(0, 1, (3, len(text)))
             for k in range(first, min(last, ends)):
                 if text[k] == " ":
                     continue
                 letter = kept_sort(face, size, text[k])
-                x = left + k * cell + letter.offset + jitter * lots[0, k] - plate.corner[1]
-                y = top + jitter * lots[1, k] - plate.corner[0]
+                x = left + k * cell + letter.offset + jitter * draws[0, k] - plate.corner[1]
+                y = top + jitter * draws[1, k] - plate.corner[0]
                 struck = letter.picture * np.float32(1 / 255)
                 lay(shape, struck, x, y)
-                lay(force, struck * np.float32(np.clip(1 - uneven * abs(lots[2, k]), 0.3, 1)), x, y)
+                lay(force, struck * np.float32(np.clip(1 - uneven * abs(draws[2, k]), 0.3, 1)), x, y)
             if rng.random() < 0.08 and ends > 6:  # crossed out, or underlined
                 start = int(rng.integers(0, ends - 5))
                 mark = kept_sort(face, size, "x" if rng.random() < 0.5 else "_")

@@ -1,0 +1,218 @@
+"""Every degradation: pure, in range, and true to what it says of the ink."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from drmamba.config import DegradeConfig
+from drmamba.data.degrade import DEGRADATIONS, EXCLUDED, copies, degrade, ink
+from drmamba.data.degrade import paper as paper_damage
+from drmamba.data.page import LabelledPage, Picture
+from drmamba.data.paper_textures import paper
+from drmamba.images import Ink
+
+TAKES_INK_AWAY = {"holes", "erased", "margin"}
+
+
+class MaterialSource:
+    """Striped versos and procedural sheets."""
+
+    def verso(self, rng: np.random.Generator, shape: tuple[int, int]) -> Ink:  # noqa: ARG002
+        stripes: Ink = np.broadcast_to((np.arange(shape[1]) % 16 < 4)[None], shape)
+        return stripes
+
+    def sheet(self, rng: np.random.Generator, shape: tuple[int, int]) -> Picture:
+        return paper(rng, shape)
+
+
+def written(shape: tuple[int, int] = (96, 120), dark: float = 0.2, light: float = 0.85) -> LabelledPage:
+    strokes = np.zeros(shape, bool)
+    strokes[10::18, 8:-8] = strokes[11::18, 8:-8] = strokes[12::18, 8:-8] = True
+    strokes[:, 30:33] = True
+    rng = np.random.default_rng(7)
+    image = np.where(strokes, dark, light)[..., None] + rng.normal(0, 0.01, (*shape, 3))
+    return LabelledPage(np.clip(image, 0, 1).astype(np.float32), strokes)
+
+
+def contrast(image: NDArray[np.float32], strokes: Ink) -> float:
+    return float(image[~strokes].mean() - image[strokes].mean())
+
+
+@pytest.mark.parametrize("shape", [(96, 120), (33, 50), (256, 256)])
+@pytest.mark.parametrize("name", DEGRADATIONS)
+def test_each_is_pure_reproducible_and_in_range(name: str, shape: tuple[int, int]) -> None:
+    page = written(shape)
+    image, strokes = page.image.copy(), page.ink.copy()
+    changed = 0
+    for seed in range(6):
+        after = DEGRADATIONS[name](page, np.random.default_rng(seed), MaterialSource())
+        again = DEGRADATIONS[name](page, np.random.default_rng(seed), MaterialSource())
+        assert (after.image == again.image).all()
+        assert (after.ink == again.ink).all()
+        assert after.image.shape == (*shape, 3)
+        assert after.image.dtype == np.float32
+        assert np.isfinite(after.image).all()
+        assert after.image.min() >= 0
+        assert after.image.max() <= 1
+        assert after.ink.dtype == np.bool_
+        if name in TAKES_INK_AWAY:
+            assert not (after.ink & ~page.ink).any()
+        else:
+            assert (after.ink == page.ink).all()
+        changed += bool((after.image != page.image).any())
+    assert changed >= 5  # and it does do something
+    assert (page.image == image).all()
+    assert (page.ink == strokes).all()
+
+
+@pytest.mark.parametrize("name", DEGRADATIONS)
+@pytest.mark.parametrize("full", [False, True])
+def test_pages_without_or_full_of_ink(name: str, full: bool) -> None:
+    page = LabelledPage(np.full((64, 64, 3), 0.5, np.float32), np.full((64, 64), full))
+    for seed in range(4):
+        after = DEGRADATIONS[name](page, np.random.default_rng(seed), MaterialSource())
+        assert np.isfinite(after.image).all()
+        assert not after.ink.any() or full
+
+
+@pytest.mark.parametrize("name", sorted(TAKES_INK_AWAY))
+def test_what_takes_ink_away_does_so_where_it_covers(name: str) -> None:
+    page, lost = written((128, 128)), 0
+    for seed in range(20):
+        after = DEGRADATIONS[name](page, np.random.default_rng(seed), MaterialSource())
+        gone = page.ink & ~after.ink
+        lost += gone.sum()
+        if gone.sum() > 150:  # but for the very edge, nothing of the strokes is to be seen: one even ground
+            seen = after.image[gone].mean(1)
+            assert np.quantile(np.abs(seen - np.median(seen)), 0.7) < 0.15
+    assert lost > 0
+
+
+@pytest.mark.parametrize("dark", [0.2, 0.6, 0.75])
+@pytest.mark.parametrize("name", ["faint", "contrast", "illumination", "grain", "recoloured"])
+def test_ink_never_vanishes(name: str, dark: float) -> None:
+    page = written(dark=dark)
+    before = contrast(page.image, page.ink)
+    for seed in range(30):
+        after = DEGRADATIONS[name](page, np.random.default_rng(seed), MaterialSource())
+        left = contrast(after.image, after.ink)
+        assert left > min(0.02, before / 2)
+
+
+def test_faint_ink_is_fainter_and_paper_stays() -> None:
+    page = written()
+    weaker = 0
+    for seed in range(10):
+        after = ink.faint(page, np.random.default_rng(seed))
+        weaker += contrast(after.image, page.ink) < contrast(page.image, page.ink) - 0.02
+        far = ink.layers(page).near == 0
+        assert (after.image[far] == page.image[far]).all()
+    assert weaker >= 8
+
+
+def test_bleed_through_is_mirrored_and_weaker_than_ink() -> None:
+    page = written()
+    verso = np.zeros(page.shape, bool)
+    verso[40:60, 100:112] = True  # right on the back: left on the front
+    mirrored = verso[:, ::-1]
+    for seed in range(10):
+        after = ink.bleed_through(page, verso, np.random.default_rng(seed))
+        fresh = mirrored & ~page.ink
+        shade = (page.image - after.image)[fresh].mean()
+        elsewhere = (page.image - after.image)[verso & ~page.ink].mean()
+        assert shade >= 0
+        assert elsewhere < 1e-3
+        assert after.image[fresh].mean() > page.image[page.ink].mean() + 0.05
+
+
+def test_layers_put_the_page_back_together() -> None:
+    page = written()
+    parts = ink.layers(page)
+    assert np.abs(parts.paper - 0.85).max() < 0.05  # the paper under the ink as well
+    assert (parts.near[page.ink] > 0.5).all()
+    assert abs(float(ink.transmission(page, parts).mean()) - 0.2 / 0.85) < 0.05
+
+
+def test_new_paper_keeps_strokes_and_forgets_the_old_ground() -> None:
+    page = written()
+    stained = LabelledPage(page.image.copy(), page.ink)
+    stained.image[50:90, 60:110] *= 0.7
+    sheet = np.full_like(page.image, 0.6)
+    after = ink.new_paper(stained, sheet, np.random.default_rng(0))
+    clear = ink.layers(page).near == 0
+    np.testing.assert_allclose(after.image[clear], 0.6, atol=1e-6)
+    assert contrast(after.image, page.ink) > 0.2
+
+
+def test_chances_rule_what_happens() -> None:
+    page = written()
+    never = DegradeConfig(**{f.name: 0.0 for f in fields(DegradeConfig)})
+    assert degrade(page, np.random.default_rng(0), never, MaterialSource()) is page
+    only_grey = DegradeConfig(**{f.name: float(f.name == "grey") for f in fields(DegradeConfig)})
+    after = degrade(page, np.random.default_rng(0), only_grey, MaterialSource()).image
+    assert (after == after[..., :1]).all()
+    untouched = DegradeConfig(untouched=1.0)
+    assert degrade(page, np.random.default_rng(0), untouched, MaterialSource()) is page
+
+
+def test_a_clean_page_is_white_and_nothing_else_happens_to_it() -> None:
+    page = written()
+    always = DegradeConfig(**{f.name: float(f.name != "untouched") for f in fields(DegradeConfig)})
+    for seed in range(5):
+        after = degrade(page, np.random.default_rng(seed), always, MaterialSource())
+        far = ink.layers(page).near == 0
+        assert (after.image[far] > 0.99).all()
+        assert contrast(after.image, page.ink) > 0.5
+        assert (after.ink == page.ink).all()
+
+
+def test_photocopies_are_hard_and_exclude_fading() -> None:
+    assert "faint" in EXCLUDED["photocopy"]
+    page = written(dark=0.35, light=0.7)
+    for seed in range(10):
+        after = copies.photocopy(page, np.random.default_rng(seed))
+        assert (after.image == after.image[..., :1]).all()
+        assert contrast(after.image, page.ink) > contrast(page.image, page.ink)
+
+
+@pytest.mark.parametrize("name", ["photocopy", "microfilm", "snapshot"])
+@pytest.mark.parametrize("dark", [0.2, 0.6])
+def test_copies_keep_the_ink_visible(name: str, dark: float) -> None:
+    page = written(dark=dark)
+    for seed in range(20):
+        after = DEGRADATIONS[name](page, np.random.default_rng(seed), MaterialSource())
+        assert contrast(after.image, page.ink) > 0.02
+
+
+def test_guide_lines_are_pale_and_thin() -> None:
+    blank = LabelledPage(np.full((200, 200, 3), 0.8, np.float32), np.zeros((200, 200), bool))
+    for seed in range(10):
+        after = paper_damage.rulings(blank, np.random.default_rng(seed))
+        assert after.image.min() > 0.8 * (1 - 0.3)
+        assert not after.ink.any()
+
+
+@pytest.mark.parametrize("name", ["stain", "holes", "blots"])
+def test_damage_on_wide_regions_comes_small_as_well_as_large(name: str) -> None:
+    page = LabelledPage(np.full((700, 700, 3), 0.8, np.float32), np.zeros((700, 700), bool))
+    shares = []
+    for seed in range(16):
+        after = DEGRADATIONS[name](page, np.random.default_rng(seed), MaterialSource())
+        shares.append((np.abs(after.image - page.image).max(2) > 0.02).mean())
+    assert min(shares) < 0.02
+    assert max(shares) > 5 * min(shares)
+
+
+def test_the_usual_mixture_leaves_most_ink_visible() -> None:
+    page = written((128, 128))
+    visible = []
+    for seed in range(60):
+        after = degrade(page, np.random.default_rng(seed), DegradeConfig(), MaterialSource())
+        visible.append(contrast(after.image, after.ink) > 0.02)
+    assert np.mean(visible) > 0.95
+
+
+def test_every_degradation_has_a_chance() -> None:
+    assert {f.name for f in fields(DegradeConfig)} == {"untouched", *DEGRADATIONS}
