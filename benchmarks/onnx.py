@@ -31,7 +31,7 @@ def torch_run(model: str, window: np.ndarray, threads: int) -> Run:
 
     from drmamba.config import EngineConfig
     from drmamba.inference.models import load_model
-    from drmamba.inference.torch_runtime import TorchRuntime
+    from drmamba.inference.runtime.torch import TorchRuntime
     from drmamba.model.fuse import fused
 
     network = load_model(model)[0]
@@ -63,7 +63,7 @@ def onnx_run(
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    options.enable_mem_pattern = False  # as drmamba.inference.onnx_runtime has it
+    options.enable_mem_pattern = False  # as drmamba.inference.runtime.onnx has it
     options.enable_profiling = profile
     options.profile_file_prefix = str(Path(tempfile.mkdtemp()) / "profile")
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

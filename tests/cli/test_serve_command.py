@@ -11,7 +11,7 @@ from drmamba.cli.network import loaded
 from drmamba.cli.serve import _is_local
 from drmamba.config import EngineConfig, ServiceConfig
 from drmamba.errors import ConfigError
-from drmamba.inference.batch import page_memory
+from drmamba.inference.memory import page_memory
 
 
 def test_help_names_the_limits():
@@ -50,7 +50,7 @@ def test_it_is_local_unless_told():
 
 
 def test_many_cores_and_the_default_memory_start(monkeypatch, capsys):
-    monkeypatch.setattr("drmamba.inference.models.cpu_lanes", lambda *_: 64)
+    monkeypatch.setattr("drmamba.inference.models.cpu_workers", lambda *_: 64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = loaded("lite", EngineConfig(device="cpu"))

@@ -2,8 +2,8 @@
 
     ocrmypdf --plugin drmamba.integrations.ocrmypdf scan.pdf out.pdf
 
-Pages run in OCRmyPDF's own threads or processes. Threads share one model with as many lanes as there are `--jobs`;
-a process has a model of its own with one lane. Either way no more than `--jobs` windows are under way at once.
+Pages run in OCRmyPDF's own threads or processes. Threads share one model with as many workers as there are `--jobs`;
+a process has a model of its own with one worker. Either way no more than `--jobs` windows are under way at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ocrmypdf.pdfinfo import PdfInfo
     from PIL import Image
 
-    from drmamba.inference.binarizer import Binarizer, Page
+    from drmamba.inference.binarizer import BinarizedPage, Binarizer
 
 try:
     from ocrmypdf import BadArgsError, ExitCodeException, hookimpl
@@ -169,8 +169,8 @@ def _config(options: OcrOptions) -> InferenceConfig:
     return InferenceConfig.from_dict({name: _option(options, name, getattr(DEFAULT, name)) for name in names})
 
 
-def _binarized(options: OcrOptions, image: Image.Image) -> Page:
-    """One page, and a word in the log if it is doubtful."""
+def _binarized(options: OcrOptions, image: Image.Image) -> BinarizedPage:
+    """Binarize one page, and log a warning if the result is doubtful."""
     from drmamba.images import as_page_source
     from drmamba.inference.quality import FLAGS
 
@@ -189,13 +189,13 @@ def _binarizer(options: OcrOptions) -> Binarizer:
     from drmamba.inference.binarizer import UNTRAINED, Binarizer, UntrainedWarning
 
     model, device = _option(options, "model", MODEL), _option(options, "device", ENGINE.device)
-    lanes = (options.jobs or 0) if options.use_threads else 1
-    key = (os.getpid(), model, device, lanes)
+    workers = (options.jobs or 0) if options.use_threads else 1
+    key = (os.getpid(), model, device, workers)
     with _loading:
         if key not in _binarizers:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UntrainedWarning)  # said below, as this program says things
-                loaded = Binarizer.from_pretrained(model, engine=EngineConfig(device=device, workers=lanes))
+                loaded = Binarizer.from_pretrained(model, engine=EngineConfig(device=device, workers=workers))
             if not loaded.provenance.trained:
                 log.warning(UNTRAINED.format(model))
             _binarizers[key] = loaded
