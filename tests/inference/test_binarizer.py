@@ -139,6 +139,19 @@ def test_doubt_is_reported(dark):
     assert "uncertain" in dark(grey, scale=1.0).quality.flags
 
 
+def test_other_settings_share_the_network_and_its_threads(dark):
+    page = text_page()
+    other = dark.with_config(InferenceConfig(threshold=0.9, windows=dark.config.windows))
+    assert other.pool is dark.pool
+    assert (other.provenance, other.sha256) == (dark.provenance, dark.sha256)
+    np.testing.assert_array_equal(other(page).binary, dark(page, threshold=0.9).binary)
+    assert dark.config.threshold == 0.5
+    other.close()
+    np.testing.assert_array_equal(dark(page).binary, page < 128)
+    with pytest.raises(CheckpointError, match="knows text only"):
+        dark.with_config(InferenceConfig(keep="all"))
+
+
 def test_a_file_of_several_pages_is_not_cut_to_its_first(dark, tmp_path):
     pages = [text_page(seed=i) < 128 for i in range(3)]
     (tmp_path / "book.tif").write_bytes(encode([Bitmap.pack(page) for page in pages], ".tif"))

@@ -2,18 +2,14 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-
-from drmamba.cli.binarize import command
-from drmamba.errors import ConfigError, MissingExtra
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "inference"))
 from stand_in import Darkness, save, text_page
 
 from drmamba.checkpoint import Provenance
+from drmamba.cli.binarize import command
+from drmamba.errors import ConfigError, MissingExtra
 
 
 @pytest.fixture

@@ -2,15 +2,12 @@
 
 import contextlib
 import json
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'drmamba[ray]'")
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "inference"))
 from object_store import ObjectStore
 from stand_in import binarizer, save, text_page
 

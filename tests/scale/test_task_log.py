@@ -1,10 +1,16 @@
 """What outlives a lost worker, and the worker that reads it."""
 
+import threading
+import warnings
+
 import pytest
+from stand_in import save, text_page
 
 from drmamba.config import EngineConfig, InferenceConfig
 from drmamba.errors import CheckpointError
+from drmamba.images.reading.decoder_process import DecoderProcess
 from drmamba.inference.batch import BatchOptions
+from drmamba.inference.binarizer import Binarizer, UntrainedWarning
 from drmamba.inference.jobs import FileJob, plan
 from drmamba.inference.records import PageRecord
 from drmamba.scale.task_log import TaskLedger
@@ -126,3 +132,40 @@ def test_a_file_that_comes_back_without_a_result_has_failed(tmp_path, monkeypatc
     ((file, (record,)),) = PageWorker.work(worker, {3: job})
     assert (file, record.status) == (3, "failed")
     assert str(tmp_path / "a.png") in record.error
+
+
+def test_a_worker_closes_what_it_opened(tmp_path, monkeypatch):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UntrainedWarning)
+        with Binarizer.from_pretrained() as made:
+            digest = made.sha256
+    assignment = Assignment(
+        model="lite",
+        model_file=None,
+        model_sha256=digest,
+        config=InferenceConfig(),
+        engine=EngineConfig(device="cpu", workers=1),
+        options=BatchOptions(),
+        folder=str(tmp_path),
+        stores=None,
+        tries=3,
+    )
+    monkeypatch.chdir(tmp_path)
+    decoders = []
+    started = DecoderProcess.started
+
+    def noted(self):
+        process = started(self)
+        decoders.append(process)
+        return process
+
+    monkeypatch.setattr(DecoderProcess, "started", noted)
+    save(tmp_path / "0.jpg", text_page(60, 80))
+    before = set(threading.enumerate())
+    worker = PageWorker(assignment, TaskLedger())
+    (found,) = records(worker(rows(0))).values()
+    assert found[0].status == "done"
+    assert decoders[0].poll() is None  # kept for the next task
+    worker.close()
+    assert decoders[0].poll() is not None
+    assert set(threading.enumerate()) == before
