@@ -55,9 +55,9 @@ def test_many_cores_and_the_default_memory_start(monkeypatch, capsys):
         warnings.simplefilter("ignore")
         made = loaded("lite", EngineConfig(device="cpu"))
     with made:
-        assert 1 < made.lanes.count < 64
-        assert page_memory(made.lanes.count, made.config, made.lanes.config.max_memory) > 0
-    assert f"{made.lanes.count} of 64 cores: --max-memory allows no more" in capsys.readouterr().err
+        assert 1 < made.pool.count < 64
+        assert page_memory(made.pool.count, made.config, made.pool.config.max_memory) > 0
+    assert f"{made.pool.count} of 64 cores: --max-memory allows no more" in capsys.readouterr().err
 
 
 def test_a_page_needs_a_network_it_can_look_into():

@@ -190,6 +190,12 @@ def test_the_command_counts_such_pages_as_unremarkable(tmp_path):
     assert "0 flagged" in done.output
     with Image.open(tmp_path / "out" / "a.png") as made:
         assert np.array_equal(np.asarray(made), print_(soft=False) > 128)
-    done = CliRunner().invoke(command, [*paths, "--no-keep-bilevel", "--no-add-noise", "--overwrite"])
-    assert done.exit_code == 0, done.output
-    assert "1 done" in done.output
+    for names in (
+        ["--no-keep-bilevel", "--no-add-noise"],
+        ["--no-as-is", "--no-grain"],
+    ):  # today's and former ones
+        done = CliRunner().invoke(command, [*paths, *names, "--overwrite"])
+        assert done.exit_code == 0, done.output
+        assert "1 done" in done.output
+        assert "bilevel" not in done.output
+        assert "grained" not in done.output
