@@ -47,7 +47,7 @@ from drmamba.images import (
 from drmamba.inference.analysis import PageAnalysis, analyse_page
 from drmamba.inference.models import load_model
 from drmamba.inference.page_cache import cached
-from drmamba.inference.page_context import PageContext, page_context
+from drmamba.inference.page_context import WindowContext, page_context
 from drmamba.inference.quality import Quality, QualityCounter
 from drmamba.inference.runtime.base import Runtime
 from drmamba.inference.runtime.pool import WorkerPool
@@ -268,14 +268,14 @@ class Binarizer:
             )
         return view.restore(bands(seen, view.transform_windows(predict), config.windows), seen, source)
 
-    def context(self, source: PageSource, config: InferenceConfig, view: PageView) -> PageContext:
+    def context(self, source: PageSource, config: InferenceConfig, view: PageView) -> WindowContext:
         """Return what the network knows about the whole page when it sees a window."""
         if not config.context:
-            return PageContext()
+            return WindowContext()
         return page_context(view.transform(source), view, config.windows, self.pool)
 
-    def _predict(self, config: InferenceConfig, context: PageContext | None = None) -> Predict:
-        context = context or PageContext()
+    def _predict(self, config: InferenceConfig, context: WindowContext | None = None) -> Predict:
+        context = context or WindowContext()
         return self.pool.predict(
             suppress=config.suppress,
             min_contrast=config.min_contrast,

@@ -180,9 +180,7 @@ def _found(paths: list[Path], out: Path | None, real: _RealPaths) -> Iterator[tu
             top = Path(path.resolve().name) if folders > 1 else Path()
             sources = ((file, top / file.relative_to(path)) for file in walk(path, skip))
         elif path.is_file():
-            sources = iter(
-                [(path, Path(path.name))]
-            )  # a file that the user names is tried whatever its ending
+            sources = iter([(path, Path(path.name))])  # a file named by the user may have any ending
         else:
             raise InputError(f"there is no file or folder {path}")
         for source, relative in sources:

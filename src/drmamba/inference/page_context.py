@@ -20,21 +20,23 @@ BAND_ROWS = 64  # rows of the reduced page; so many are made at once
 
 
 @dataclass(frozen=True)
-class PageContext:
+class WindowContext:
     """The features of the page that windows lie on, and the top and left of each window on it."""
 
     features: Any = None  # what the runtime found on the reduced page; None if windows stand alone
     places: Sequence[tuple[int, int]] = ()
 
 
-def page_context(source: PageSource, view: PageView, windows: WindowConfig, pool: WorkerPool) -> PageContext:
+def page_context(
+    source: PageSource, view: PageView, windows: WindowConfig, pool: WorkerPool
+) -> WindowContext:
     """Let the network see a page as a whole; `source` is the page as it is cut into windows."""
     reduction = pool.runtime.context
     if not reduction or view.bilevel:
-        return PageContext()
+        return WindowContext()
     where = places(source.height, source.width, windows)
     overview, corners = view.transform_overview(reduced_page(source, reduction), where, reduction)
-    return PageContext(pool.see_page(overview), corners)
+    return WindowContext(pool.see_page(overview), corners)
 
 
 def reduced_page(source: PageSource, reduction: int) -> ReducedPage:

@@ -23,14 +23,11 @@ from numpy.typing import NDArray
 from drmamba.config import STRIDES, WindowConfig
 from drmamba.images import RGB, ArraySource, PageSource
 
-GRID = STRIDES[
-    -1
-]  # pixels; the network computes in steps of this size, so windows of whole steps waste nothing
+GRID = STRIDES[-1]  # pixels; the step of the network, so that windows of whole steps waste nothing
 
 Probability = NDArray[np.float32]  # (rows, width): the probability of ink
-Predict = Callable[
-    [Iterator[RGB]], Iterator[Probability]
-]  # windows in; their probabilities, in the same order
+# A prediction takes windows and yields their probabilities in the same order.
+Predict = Callable[[Iterator[RGB]], Iterator[Probability]]
 WindowPlace = tuple[int, int, int, int]  # top, left, height and width of a window on the page
 
 

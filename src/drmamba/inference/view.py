@@ -39,17 +39,13 @@ LARGEST_PAGE = 16_000_000  # pixels; no page is enlarged beyond this size, which
 RESAMPLING = Image.Resampling.BICUBIC
 REACH = 3  # source pixels at scale 1; a resampled pixel depends on no source pixel further away
 
-LEVEL_SCORE = (
-    0.5  # orientation score; from this on lines are level, below its negative they seem to run up or down
-)
+LEVEL_SCORE = 0.5  # orientation score; lines are level from this on and seem rotated below its negative
 ROTATED_INK_RATIO = 1.25  # rotate if rotated tiles yield this many times more ink; the inverse if lines agree
 
 CLEAN_NOISE = 0.015  # of the contrast; the paper of a scan has more noise than this
 SPOTLESS_NOISE = 0.004  # of the contrast; below it the page was not scanned from paper
 ADDED_NOISE = 0.024  # of the contrast; the noise that a clean page is given
-INK_TOLERANCE = (
-    0.2  # of the contrast; on a spotless page, pixels no lighter than ink by more than this are ink
-)
+INK_TOLERANCE = 0.2  # of the contrast; on a spotless page, pixels up to so much lighter than ink are ink
 MAX_BETWEEN = 1.0  # pixels between ink and paper for each dark one; a spotless page has them at edges only
 SCAN_BLACK = 30.0  # grey level; what black becomes on a clean page
 SCAN_CONTRAST = 2 / 3  # of the page's contrast; what is left of it on a clean page

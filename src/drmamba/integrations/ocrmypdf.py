@@ -51,8 +51,8 @@ def add_options(parser: ArgumentParser) -> None:
     group.add_argument(
         "--drmamba-keep",
         action="store_true",
-        help="The PDF shows the black-and-white pages, in place of the scans (pages that have text already, "
-        "or no picture, stay as they are unless --force-ocr is given)",
+        help="Show the black-and-white pages in the PDF in place of the scans. (Pages that have text already, "
+        "or no picture, stay as they are unless --force-ocr is given.)",
     )
     group.add_argument(
         "--drmamba-model", default=MODEL, help="A preset's name, a file or a Hub id (default: %(default)s)"
@@ -61,22 +61,24 @@ def add_options(parser: ArgumentParser) -> None:
         "--drmamba-threshold",
         type=float,
         default=DEFAULT.threshold,
-        help="Of the probability, above which is ink (default: %(default)s)",
+        help="Pixels with a probability above this are ink (default: %(default)s)",
     )
     group.add_argument(
         "--drmamba-suppress",
         type=float,
         default=DEFAULT.suppress,
-        help="Strength of the background's suppression: 0 none, above 1 stronger (default: %(default)s)",
+        help="The strength of background suppression; 0 turns it off, above 1 is stronger (default: %(default)s)",
     )
     group.add_argument(
         "--drmamba-scale",
         type=_scale,
         default=DEFAULT.scale,
-        help="Of the page as the network sees it: auto or a number (default: %(default)s)",
+        help="The scale at which the network sees a page, auto or a number (default: %(default)s)",
     )
     group.add_argument(
-        "--drmamba-device", default=ENGINE.device, help="auto, cpu, cuda, cuda:1, ... (default: %(default)s)"
+        "--drmamba-device",
+        default=ENGINE.device,
+        help="The device, such as auto, cpu, cuda or cuda:1 (default: %(default)s)",
     )
 
 

@@ -11,10 +11,7 @@ from scipy import ndimage
 
 from drmamba.inference.analysis.strokes import Grey
 
-BETWEEN = (
-    0.25,
-    0.85,
-)  # of the contrast, counted from the ink; grey levels in this range are neither ink nor paper
+BETWEEN = 0.25, 0.85  # of the contrast above the ink; in this range a pixel is neither ink nor paper
 NEIGHBOURHOOD = 5  # pixels; noise is the deviation within squares of this side
 
 

@@ -87,9 +87,8 @@ class Exploration:
         self, binarizer: Binarizer, rows: PageSource, config: InferenceConfig | None = None, *, keep: int = 0
     ) -> None:
         self.binarizer, self.rows = binarizer, rows
-        self.config = replace(
-            config or binarizer.config, keep_bilevel=False
-        )  # only a page that the network sees has maps
+        # Only a page that the network sees has maps.
+        self.config = replace(config or binarizer.config, keep_bilevel=False)
         if self.config.precision != "float32":
             raise InputError(
                 f"maps are made in float32, not in {self.config.precision}; leave the precision out"

@@ -104,9 +104,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     else:
         low, high = panel.limits or _usual(panel.values)
         drawn = ax.imshow(panel.values, cmap=panel.colours, vmin=low, vmax=high, interpolation="antialiased")
-        beside = ax.inset_axes(
-            (1.015, 0.0, 0.02, 1.0)
-        )  # the bar is as high as the picture, whatever its shape
+        beside = ax.inset_axes((1.015, 0.0, 0.02, 1.0))  # as high as the picture, whatever its shape
         bar = ax.figure.colorbar(drawn, cax=beside)
         bar.ax.tick_params(labelsize=8, length=2)
         bar.ax.locator_params(nbins=4)

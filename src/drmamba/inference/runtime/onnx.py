@@ -23,10 +23,8 @@ SETTINGS = {
     "session.inter_op.allow_spinning": "0",
 }
 
-CONTEXT, FEATURES = (
-    ("context_3", "context_4"),
-    ("features_3", "features_4"),
-)  # names of inputs and outputs in the file
+# Names of inputs and outputs in the file.
+CONTEXT, FEATURES = ("context_3", "context_4"), ("features_3", "features_4")
 
 Features = NDArray[np.float32]  # (1, C, h, w)
 
@@ -51,9 +49,8 @@ class OnnxRuntime(Runtime):
         path = Path("model.onnx") if isinstance(model, bytes) else model
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.enable_mem_pattern = (
-            False  # with windows of several sizes this halves a worker's memory at no cost
-        )
+        # With windows of several sizes this halves the memory of a worker at no cost.
+        options.enable_mem_pattern = False
         options.log_severity_level = 3  # only errors are logged, and they also come as exceptions
         for name, value in SETTINGS.items():
             options.add_session_config_entry(name, value)
