@@ -1,4 +1,4 @@
-"""What grain gives on print that is cleaner than paper: FM without it and with it.
+"""What added noise gives on print that is cleaner than paper: FM without it and with it.
 
     python benchmarks/clean.py [--model FILE]
 
@@ -57,7 +57,7 @@ KINDS: dict[str, Callable[[Grey], Grey]] = {
     "black on white, grey edges": lambda page: page,
     "the same as JPEG, quality 75": compressed,
     "20 on 240, noise of 2": noisy,
-    "black and white alone (`--no-as-is`)": sharp,
+    "black and white alone (`--no-keep-bilevel`)": sharp,
 }
 
 
@@ -68,13 +68,15 @@ def main() -> None:
     parser.add_argument("--model", default="lite")
     args = parser.parse_args()
     pages = [drawn(size, weight) for size in SIZES for weight in WEIGHTS]
-    print("| page | without grain | worst page | with grain | worst page |")
+    print("| page | without noise | worst page | with noise | worst page |")
     print("|---|---:|---:|---:|---:|")
     with Binarizer.from_pretrained(args.model) as binarizer:
         for name, kind in KINDS.items():
             scores = []
             for page in pages:
-                found = [binarizer(kind(page), grain=grain, as_is=False).binary for grain in (False, True)]
+                found = [
+                    binarizer(kind(page), add_noise=add, keep_bilevel=False).binary for add in (False, True)
+                ]
                 scores.append([score(ink, page < 128).fm for ink in found])
             columns = np.column_stack([np.mean(scores, axis=0), np.min(scores, axis=0)]).ravel()
             print(f"| {name} |", *(f"{value:.2f} |" for value in columns), flush=True)

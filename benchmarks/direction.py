@@ -17,8 +17,8 @@ from drmamba import Binarizer
 from drmamba.config import PROTOCOLS
 from drmamba.data.dibco import find_pairs
 from drmamba.images import ArraySource, read_ink, read_rgb
-from drmamba.inference.direction import LEVEL
-from drmamba.inference.survey import survey
+from drmamba.inference.analysis import analyse_page
+from drmamba.inference.view import LEVEL_SCORE
 from drmamba.metrics import score
 
 
@@ -43,18 +43,20 @@ def main() -> None:
             for quarters in (0, 1):
                 page = np.rot90(image, quarters)
                 rows = ArraySource(page)
-                looked = survey(rows)
-                found = binarizer.view(rows, looked, PROTOCOLS["everyday"]).sideways
+                analysis = analyse_page(rows)
+                found = binarizer.view(rows, analysis, PROTOCOLS["everyday"]).rotated
                 pages += 1
-                asked += looked.lean < LEVEL
+                asked += analysis.orientation < LEVEL_SCORE
                 if found != ((pair.name in lying) ^ bool(quarters)):
                     wrong += 1
                     print(
-                        f"wrong: {pair.label}, turned by {quarters} quarters, lean {looked.lean:.2f}",
+                        f"wrong: {pair.label}, turned by {quarters} quarters, score {analysis.orientation:.2f}",
                         flush=True,
                     )
             if args.score:
-                fm.append([score(binarizer(page, turn=t).binary, np.rot90(truth)).fm for t in (True, False)])
+                fm.append(
+                    [score(binarizer(page, auto_rotate=t).binary, np.rot90(truth)).fm for t in (True, False)]
+                )
                 print(f"{pair.label}: FM {fm[-1][0]:.1f}, not turned {fm[-1][1]:.1f}", flush=True)
     print(f"{wrong} of {pages} judged wrongly, the network was asked about {asked}")
     if fm:

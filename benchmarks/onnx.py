@@ -2,7 +2,7 @@
 
     python benchmarks/onnx.py --model RUN/model.safetensors --exported lite.onnx --json
 
-One window on one thread, one on two, and what two lanes of one thread each get through, which is how
+One window on one thread, one on two, and what two workers of one thread each get through, which is how
 `drmamba binarize` works. The runtimes take turns, so that a change of the machine's mood meets all of them. Where the
 model has page context, a window has one of zeros, and a look at a reduced page of the same size is timed too.
 """
@@ -25,7 +25,7 @@ import numpy as np
 WAYS = {
     "one thread": (1, 1),
     "two threads": (2, 1),
-    "two lanes": (1, 2),
+    "two workers": (1, 2),
 }  # threads per window, and windows at once
 Run = Callable[[], Any]
 
@@ -35,7 +35,7 @@ def torch_run(model: str, window: np.ndarray, threads: int) -> Run:
 
     from drmamba.config import EngineConfig
     from drmamba.inference.models import load_model
-    from drmamba.inference.torch_runtime import TorchRuntime
+    from drmamba.inference.runtime.torch import TorchRuntime
     from drmamba.model.fuse import fused
 
     network = load_model(model)[0]
@@ -67,7 +67,7 @@ def onnx_run(
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    options.enable_mem_pattern = False  # as drmamba.inference.onnx_runtime has it
+    options.enable_mem_pattern = False  # as drmamba.inference.runtime.onnx sets it
     options.enable_profiling = profile
     options.profile_file_prefix = str(Path(tempfile.mkdtemp()) / "profile")
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
@@ -77,17 +77,17 @@ def onnx_run(
     return run
 
 
-def openvino_run(path: Path, window: np.ndarray, threads: int, lanes: int) -> Run:
+def openvino_run(path: Path, window: np.ndarray, threads: int, workers: int) -> Run:
     import openvino
 
     core = openvino.Core()
     settings = {
-        "INFERENCE_NUM_THREADS": threads * lanes,
-        "NUM_STREAMS": lanes,
+        "INFERENCE_NUM_THREADS": threads * workers,
+        "NUM_STREAMS": workers,
         "INFERENCE_PRECISION_HINT": "f32",
     }
     compiled = core.compile_model(core.read_model(str(path)), "CPU", settings)
-    requests = [compiled.create_infer_request() for _ in range(lanes)]
+    requests = [compiled.create_infer_request() for _ in range(workers)]
     shapes = {one.any_name: one.partial_shape.to_string().strip("[]").split(",") for one in compiled.inputs}
     given = feed(
         window, {name: [int(n) if n.isdigit() else n for n in shape] for name, shape in shapes.items()}
@@ -109,17 +109,17 @@ def has_context(path: Path) -> bool:
     return bool(read_header(path)[0].context)
 
 
-def seconds(run: Run, lanes: int) -> float:
+def seconds(run: Run, workers: int) -> float:
     """The seconds per window, with that many windows at once."""
-    if lanes == 1:
+    if workers == 1:
         start = time.perf_counter()
         run()
         return time.perf_counter() - start
-    with ThreadPoolExecutor(lanes) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         start = time.perf_counter()
-        for one in [pool.submit(run) for _ in range(2 * lanes)]:
+        for one in [pool.submit(run) for _ in range(2 * workers)]:
             one.result()
-        return (time.perf_counter() - start) / (2 * lanes)
+        return (time.perf_counter() - start) / (2 * workers)
 
 
 def shares(path: Path, window: np.ndarray) -> dict[str, float]:
@@ -153,23 +153,23 @@ def main() -> None:
     window = np.random.default_rng(0).integers(0, 256, (1, 512, 512, 3), np.uint8)
     context = has_context(exported)
     result: dict[str, Any] = {"ways": {}}
-    for way, (threads, lanes) in WAYS.items():
+    for way, (threads, workers) in WAYS.items():
         runs = {
             "torch": torch_run(args.model, window, threads),
             "onnx": onnx_run(exported, window, threads),
         }
         with contextlib.suppress(ImportError):
-            runs["openvino"] = openvino_run(exported, window, threads, lanes)
+            runs["openvino"] = openvino_run(exported, window, threads, workers)
         truth = runs["torch"]()
         result["difference"] = {name: float(np.abs(run() - truth).max()) for name, run in runs.items()}
         times: dict[str, list[float]] = {name: [] for name in runs}
         for _ in range(args.rounds):
             for name, run in runs.items():
-                times[name].append(seconds(run, lanes))
+                times[name].append(seconds(run, workers))
         best = {name: min(values) for name, values in times.items()}
         if context:
             looks = onnx_run(exported, window, threads, look=True)
-            best["onnx look"] = min(seconds(looks, lanes) for _ in range(args.rounds + 1))
+            best["onnx look"] = min(seconds(looks, workers) for _ in range(args.rounds + 1))
         result["ways"][way] = {
             name: {"seconds": round(value, 4), "times_torch": round(value / best["torch"], 3)}
             for name, value in best.items()

@@ -58,14 +58,14 @@ def main() -> None:
             densest = None
             for stride in strides:
                 windows = WindowConfig(window=args.window, stride=stride, fit=stride >= usual.windows.stride)
-                before = binarizer.lanes.pixels
+                before = binarizer.pool.pixels
                 found = binarizer.binarize(ArraySource(page), replace(usual, windows=windows, scale=1.0))
                 densest = found if densest is None else densest
                 different = found.binary != densest.binary
                 at_seam = seams(page.shape[0], windows)[:, None] | seams(page.shape[1], windows)
                 scores = score(found.binary, truth)
                 for name, value in {
-                    "seen": (binarizer.lanes.pixels - before) / truth.size,
+                    "seen": (binarizer.pool.pixels - before) / truth.size,
                     "different": 1e6 * different.mean(),
                     "different_at_seams": 1e6 * different[at_seam].mean() if at_seam.any() else 0.0,
                     "fm": scores.fm,

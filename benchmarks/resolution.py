@@ -24,8 +24,8 @@ from drmamba import Binarizer
 from drmamba.config import WindowConfig
 from drmamba.data.dibco import find_pairs
 from drmamba.images import ArraySource, read_ink, read_rgb
-from drmamba.inference.rescale import LARGEST_ZOOM
-from drmamba.inference.survey import survey
+from drmamba.inference.analysis import analyse_page
+from drmamba.inference.view import LARGEST_ZOOM
 from drmamba.metrics import score
 
 CLASSES = (0.0, 2.0, 2.5, 3.0, 3.5, 4.0, 9.0, 10.0, 11.0, 13.0, 16.0)
@@ -54,7 +54,7 @@ def main() -> None:
     args = parser.parse_args()
     widths = [float(width) for width in args.widths.split(",")]
     gains: dict[float, list[list[float]]] = defaultdict(list)
-    options = {"invert": False, "turn": False, "margins": False, "windows": WindowConfig()}
+    options = {"invert": False, "auto_rotate": False, "margins": False, "windows": WindowConfig()}
     with Binarizer.from_pretrained(args.model) as binarizer:
         for pair in find_pairs(args.data):
             if pair.year not in args.years.split(","):
@@ -62,7 +62,7 @@ def main() -> None:
             for size in map(Fraction, args.sizes.split(",")):
                 page = at_size(read_rgb(pair.image), size)
                 truth = at_size(read_ink(pair.truth).astype(np.uint8) * 255, size) > 127
-                strokes = survey(ArraySource(page)).strokes
+                strokes = analyse_page(ArraySource(page)).strokes
                 if strokes is None or not args.least <= strokes.width < args.below:
                     continue
                 scales = [1.0, *(min(LARGEST_ZOOM, width / strokes.width) for width in widths)]

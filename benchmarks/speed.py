@@ -84,18 +84,18 @@ def main() -> None:
             make_pages(folder, args.count)
         window = np.random.default_rng(0).integers(0, 256, (512, 512, 3), np.uint8)
         for _ in range(2):  # compiles the scans, fills the caches
-            probability(window, binarizer.lanes.predict(precision=args.precision))
+            probability(window, binarizer.pool.predict(precision=args.precision))
         start_up = time.perf_counter() - started
-        lanes = binarizer.lanes
-        lanes.seconds = lanes.pixels = 0
+        pool = binarizer.pool
+        pool.seconds = pool.pixels = 0
         wall, cpu = time.perf_counter(), cpu_seconds()
         records = list(Batch(binarizer).run(plan([folder], Path(temporary) / "out")))
         wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
-        network, seen = lanes.seconds, lanes.pixels
-        lanes.seconds = lanes.pixels = 0
+        network, seen = pool.seconds, pool.pixels
+        pool.seconds = pool.pixels = 0
         for _ in range(8):
-            probability(window, lanes.predict(precision=args.precision))
-        bare = lanes.seconds / (lanes.pixels / 1e6)
+            probability(window, pool.predict(precision=args.precision))
+        bare = pool.seconds / (pool.pixels / 1e6)
     failed = [record.error for record in records if record.error]
     if failed:
         sys.exit("\n".join(failed))
@@ -103,14 +103,14 @@ def main() -> None:
     result = {
         "pages": len(records),
         "megapixels": round(megapixels, 2),
-        "workers": lanes.count,
+        "workers": pool.count,
         "torch": torch.__version__,
         "trained": binarizer.provenance.trained,
         "windows": config.windows.to_dict(),
         "start_up_seconds": round(start_up, 2),
         "seconds_per_megapixel": round(wall / megapixels, 3),
         "cpu_seconds_per_megapixel": round(cpu / megapixels, 3),
-        "cpu_seconds_per_megapixel_and_core": round(cpu / megapixels / lanes.count, 3),
+        "cpu_seconds_per_megapixel_and_core": round(cpu / megapixels / pool.count, 3),
         "share_in_network": round(network / cpu, 3),
         "pixels_seen_per_pixel": round(seen / 1e6 / megapixels, 3),
         "bare_network_cpu_seconds_per_megapixel": round(bare, 3),

@@ -227,7 +227,7 @@ def test_an_output_folder_that_cannot_be_made_is_told_first(sources, tmp_path):
 
 @pytest.mark.usefixtures("dark")
 def test_the_precision_is_a_setting_of_the_result(sources, tmp_path, monkeypatch):
-    monkeypatch.setattr("drmamba.inference.torch_runtime.has_bfloat16", lambda _: True)
+    monkeypatch.setattr("drmamba.inference.runtime.torch.has_bfloat16", lambda _: True)
     report = tmp_path / "report.jsonl"
     done = run(sources, "-o", tmp_path / "out", "--report", report, "--precision", "bfloat16")
     assert done.exit_code == 0, done.output
@@ -235,7 +235,7 @@ def test_the_precision_is_a_setting_of_the_result(sources, tmp_path, monkeypatch
         "bfloat16"
     }
     assert "with other settings" in run(sources, "-o", tmp_path / "out").stderr
-    monkeypatch.setattr("drmamba.inference.torch_runtime.has_bfloat16", lambda _: False)
+    monkeypatch.setattr("drmamba.inference.runtime.torch.has_bfloat16", lambda _: False)
     refused = run(sources, "-o", tmp_path / "out", "--precision", "bfloat16")
     assert isinstance(refused.exception, BackendError)
 
@@ -246,7 +246,7 @@ class TestTheNetworksSituation:
     @pytest.fixture
     def recorder(self, monkeypatch):
         import drmamba.inference.binarizer as module
-        from drmamba.inference.runtime import Runtime
+        from drmamba.inference.runtime.base import Runtime
 
         class Recorder(Runtime):
             count, devices, context, conventions = 1, ["memory"], 4, ("contest", "all")
@@ -257,11 +257,11 @@ class TestTheNetworksSituation:
             def enter(self):
                 return None
 
-            def look(self, lane, reduced):  # noqa: ARG002
+            def see_page(self, network, reduced):  # noqa: ARG002
                 self.looked += 1
                 return reduced
 
-            def run(self, lane, windows, suppress, precision="float32", **situation):  # noqa: ARG002
+            def run(self, network, windows, suppress, precision="float32", **situation):  # noqa: ARG002
                 self.asked.append(situation)
                 return (windows.mean(3) < 128).astype(np.float32)
 

@@ -11,7 +11,7 @@ from drmamba.cli.network import loaded
 from drmamba.cli.serve import _is_local
 from drmamba.config import EngineConfig, ServiceConfig
 from drmamba.errors import ConfigError
-from drmamba.inference.batch import page_memory
+from drmamba.inference.memory import page_memory
 
 
 def test_help_names_the_limits():
@@ -50,14 +50,14 @@ def test_it_is_local_unless_told():
 
 
 def test_many_cores_and_the_default_memory_start(monkeypatch, capsys):
-    monkeypatch.setattr("drmamba.inference.models.cpu_lanes", lambda *_: 64)
+    monkeypatch.setattr("drmamba.inference.models.cpu_workers", lambda *_: 64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = loaded("lite", EngineConfig(device="cpu"))
     with made:
-        assert 1 < made.lanes.count < 64
-        assert page_memory(made.lanes.count, made.config, made.lanes.config.max_memory) > 0
-    assert f"{made.lanes.count} of 64 cores: --max-memory allows no more" in capsys.readouterr().err
+        assert 1 < made.pool.count < 64
+        assert page_memory(made.pool.count, made.config, made.pool.config.max_memory) > 0
+    assert f"{made.pool.count} of 64 cores: --max-memory allows no more" in capsys.readouterr().err
 
 
 def test_a_page_needs_a_network_it_can_look_into():

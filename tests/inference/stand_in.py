@@ -34,8 +34,13 @@ def binarizer(config=None, **engine):
     )
 
 
+def darkness(window):
+    """Predict from single pixels, so that blending must give the page back exactly."""
+    return 1 - window[:, :, 1].astype(np.float32) / 255
+
+
 def text_page(height=150, width=200, *, stroke=4, ink=30, paper=220, seed=0, noise=4.0):
-    """Rows of upright strokes on noisy paper: what a survey should recognise as text."""
+    """Return rows of upright strokes on noisy paper, which the analysis should recognise as text."""
     rng = np.random.default_rng(seed)
     page = rng.normal(paper, noise, (height, width))
     step = 4 * stroke

@@ -28,13 +28,13 @@ from drmamba.config import (
 )
 from drmamba.errors import BackendError, CheckpointError, ConfigError, InputError, MissingExtra
 from drmamba.files import sha256
-from drmamba.inference import onnx_runtime
 from drmamba.inference.binarizer import Binarizer, UntrainedWarning
-from drmamba.inference.lanes import Lanes
 from drmamba.inference.models import load_model
-from drmamba.inference.onnx_runtime import OnnxRuntime
+from drmamba.inference.runtime import onnx as onnx_runtime
+from drmamba.inference.runtime.onnx import OnnxRuntime
+from drmamba.inference.runtime.pool import WorkerPool
+from drmamba.inference.runtime.torch import TorchRuntime
 from drmamba.inference.tiling import probability
-from drmamba.inference.torch_runtime import TorchRuntime
 from drmamba.integrations import onnx as exporting
 from drmamba.integrations.onnx_graph import DOMAIN, IR, OPSET, scan_function
 from drmamba.model import context, page_tiles
@@ -225,9 +225,9 @@ def test_any_number_of_workers_gives_the_same_bytes(exported):
     page, results = text_page(150, 210), set()
     for workers in (1, 2, 3):
         runtime = OnnxRuntime(exported, EngineConfig(workers=workers))
-        with Lanes(runtime) as lanes:
-            assert lanes.count == workers
-            results.add(probability(page, lanes.predict(), WindowConfig(window=96, stride=64)).tobytes())
+        with WorkerPool(runtime) as pool:
+            assert pool.count == workers
+            results.add(probability(page, pool.predict(), WindowConfig(window=96, stride=64)).tobytes())
     assert len(results) == 1
 
 
@@ -409,12 +409,12 @@ def test_a_large_page_is_looked_at_in_tiles(contextual, monkeypatch):
     network, path = contextual
     runtime, lane = OnnxRuntime(path, CPU), fused(network)
     page = text_page(page_tiles.TILE + 70, 90)
-    found = runtime.look(None, page)
-    for one, want in zip(found, TorchRuntime(network, CPU).look(lane, page), strict=True):
+    found = runtime.see_page(None, page)
+    for one, want in zip(found, TorchRuntime(network, CPU).see_page(lane, page), strict=True):
         np.testing.assert_allclose(one, want, rtol=1e-4, atol=1e-4)
     step = page_tiles.TILE - 2 * page_tiles.OVERLAP
     monkeypatch.setattr(page_tiles, "TILE", 4096)
-    for one, whole, stride in zip(found, runtime.look(None, page), (16, 32), strict=True):
+    for one, whole, stride in zip(found, runtime.see_page(None, page), (16, 32), strict=True):
         assert one.shape == whole.shape
         inside = (step - page_tiles.OVERLAP) // stride  # farther from the seam than the overlap
         np.testing.assert_allclose(one[:, :, :inside], whole[:, :, :inside], rtol=1e-3, atol=1e-3)
@@ -424,7 +424,7 @@ def test_a_large_page_is_looked_at_in_tiles(contextual, monkeypatch):
 def test_pages_are_torchs_with_context_and_every_convention(contextual):
     network, path = contextual
     page = text_page(620, 700)
-    config = InferenceConfig(scale=1.0, grain=False)
+    config = InferenceConfig(scale=1.0, add_noise=False)
     results = {}
     with (
         Binarizer(network, config=config, engine=CPU) as one,
@@ -465,7 +465,7 @@ def test_a_file_without_the_inputs_still_runs(exported):
     onnx.helper.set_model_props(old, about | {"config": json.dumps(config)})
     runtime = OnnxRuntime(old.SerializeToString(), CPU)
     assert (runtime.context, runtime.conventions) == (0, ())
-    assert runtime.look(None, text_page(20, 20)) is None
+    assert runtime.see_page(None, text_page(20, 20)) is None
     page = text_page(64, 64)[None]
     assert np.array_equal(
         runtime.run(None, page, 1.0, convention=1), OnnxRuntime(exported, CPU).run(None, page, 1.0)

@@ -32,7 +32,7 @@ from drmamba.errors import ConfigError, ImageError, MemoryLimitError
 from drmamba.images import Bitmap, encode
 from drmamba.images.reading.decoder_process import DecoderProcess
 from drmamba.inference.binarizer import Binarizer, load_model
-from drmamba.service.engine import Order, WatchedReader
+from drmamba.service.engine import ConversionRequest, WatchedReader
 from drmamba.service.guard import check_token
 from drmamba.service.problems import Problem
 from drmamba.service.server import Server
@@ -240,7 +240,7 @@ def test_a_decoder_given_up_for_the_clock_is_not_a_bad_file(tmp_path, monkeypatc
     monkeypatch.setattr(DecoderProcess, "ask", give_up)
     reader = WatchedReader(10**9, ServiceConfig(), 300)
     deadline = time.monotonic() + seconds
-    reader.order = Order([], tmp_path, InferenceConfig(), deadline=deadline)
+    reader.request = ConversionRequest([], tmp_path, InferenceConfig(), deadline=deadline)
     with pytest.raises(expected) as caught:
         reader.ask(tmp_path, {}, 8.0)
     if expected is Problem:

@@ -15,7 +15,7 @@ from drmamba.inference.binarizer import Binarizer, load_model
 from drmamba.service import desk as desks
 from drmamba.service.app import Service
 from drmamba.service.desk import PER_PIXEL, Desk, Drawer, Sheet
-from drmamba.service.engine import Engine
+from drmamba.service.engine import ConversionEngine
 
 SETTINGS = (0.5, 1.0)  # threshold and suppression
 
@@ -26,7 +26,7 @@ def service():
     network, provenance, sha256 = load_model("lite")
     engine = EngineConfig(device="cpu", workers=1)
     with Binarizer(network, engine=engine, provenance=provenance, sha256=sha256) as binarizer:
-        service = Service(Engine(binarizer, limits), limits)
+        service = Service(ConversionEngine(binarizer, limits), limits)
         yield service
         service.close()
 

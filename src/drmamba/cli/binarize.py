@@ -29,7 +29,7 @@ from drmamba.config import (
 
 if TYPE_CHECKING:
     from drmamba.inference.batch import Batch
-    from drmamba.inference.records import PageRecord, Report
+    from drmamba.inference.records import BatchReport, PageRecord
     from drmamba.scale.ray_batch import RayBatch
 
 DEFAULT, ENGINE, READING, SCALE = InferenceConfig(), EngineConfig(), ReadingConfig(), ScaleConfig()
@@ -106,13 +106,17 @@ class Scale(click.ParamType[Any]):
 @click.option("--scale", type=Scale(), help="Of the page as the network sees it; auto acts when strokes are "
               f"far wider or narrower than usual. [default: {DEFAULT.scale}]")  # fmt: skip
 @click.option("--invert/--no-invert", default=None, help="Turn white-on-black pages round. [default: invert]")
-@click.option(
-    "--turn/--no-turn", default=None, help="See pages that lie on their side level. [default: turn]"
-)
-@click.option("--grain/--no-grain", default=None,
-              help="See pages cleaner than paper with a little grain. [default: grain]")  # fmt: skip
-@click.option("--as-is/--no-as-is", default=None,
-              help="Leave pages that are black and white already as they are. [default: as-is]")  # fmt: skip
+@click.option("--auto-rotate/--no-auto-rotate", default=None,
+              help="Rotate pages whose lines run up or down before inference. The result lies as the page does. "
+              "[default: auto-rotate]")  # fmt: skip
+@click.option("--add-noise/--no-add-noise", default=None,
+              help="Add noise before inference to pages that are cleaner than any scan of paper. "
+              "[default: add-noise]")  # fmt: skip
+@click.option("--keep-bilevel/--no-keep-bilevel", default=None,
+              help="Keep pages that are black and white already as they are. [default: keep-bilevel]")  # fmt: skip
+@click.option("--turn/--no-turn", default=None, hidden=True)  # former names, for one version
+@click.option("--grain/--no-grain", default=None, hidden=True)
+@click.option("--as-is/--no-as-is", default=None, hidden=True)
 @click.option("--margins/--no-margins", default=None, help="Take dark scan margins away. [default: margins]")
 @click.option(
     "--protocol", type=click.Choice(list(PROTOCOLS)), default="everyday", show_default=True,
@@ -158,6 +162,9 @@ def command(
     context: bool | None,
     scale: Any,
     invert: bool | None,
+    auto_rotate: bool | None,
+    add_noise: bool | None,
+    keep_bilevel: bool | None,
     turn: bool | None,
     grain: bool | None,
     as_is: bool | None,
@@ -190,9 +197,9 @@ def command(
         "context": context,
         "scale": scale,
         "invert": invert,
-        "turn": turn,
-        "grain": grain,
-        "as_is": as_is,
+        "auto_rotate": turn if auto_rotate is None else auto_rotate,
+        "add_noise": grain if add_noise is None else add_noise,
+        "keep_bilevel": as_is if keep_bilevel is None else keep_bilevel,
         "margins": margins,
         "precision": precision,
     }
@@ -287,9 +294,9 @@ def _make_folder(folder: Path) -> None:
 
 def _reported(batch: Batch | RayBatch, jobs: list[Any], report: Path | None, *, resumes: bool) -> int:
     """Run the batch and keep its report; the exit code."""
-    from drmamba.inference.records import Report
+    from drmamba.inference.records import BatchReport
 
-    book = Report(report) if report else None
+    book = BatchReport(report) if report else None
     try:
         code = _run(batch, jobs, book, resumes)
     finally:
@@ -301,7 +308,7 @@ def _reported(batch: Batch | RayBatch, jobs: list[Any], report: Path | None, *, 
     return code
 
 
-def _run(batch: Batch | RayBatch, jobs: list[Any], book: Report | None, resumes: bool) -> int:
+def _run(batch: Batch | RayBatch, jobs: list[Any], book: BatchReport | None, resumes: bool) -> int:
     """Run the batch under a progress bar; the exit code."""
     import signal
 

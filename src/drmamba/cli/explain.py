@@ -63,7 +63,7 @@ def command(
     from drmamba.errors import ImageError, InputError, PixelLimitError
     from drmamba.files import write_atomic
     from drmamba.images import ArraySource, open_pages, read_ink
-    from drmamba.inference.figure import check_suffix, draw, write_maps
+    from drmamba.inference.explain.figure import check_suffix, draw, write_maps
 
     check_suffix(output.suffix)  # before the work
     for path in (image, truth):

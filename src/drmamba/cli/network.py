@@ -19,12 +19,12 @@ def loaded(
     model: str, engine: EngineConfig, config: InferenceConfig | None = None, *, explain: bool = False
 ) -> Binarizer:
     """The model behind a name, ready to run."""
-    from drmamba.inference.batch import fitting_workers
     from drmamba.inference.binarizer import Binarizer, UntrainedWarning
-    from drmamba.inference.models import cpu_lanes
+    from drmamba.inference.memory import fitting_workers
+    from drmamba.inference.models import cpu_workers
 
     config = config or InferenceConfig()
-    if not engine.workers and (cores := cpu_lanes(model, engine)):
+    if not engine.workers and (cores := cpu_workers(model, engine)):
         engine = replace(engine, workers=fitting_workers(cores, engine.max_memory, config))
         if engine.workers < cores:
             click.echo(f"drmamba: {engine.workers} of {cores} cores: --max-memory allows no more", err=True)

@@ -12,9 +12,9 @@ def remedy(error: Exception) -> str:
     if isinstance(error, MemoryLimitError):
         if not error.value:
             return "raise --max-memory"
-        from drmamba.inference.batch import SPARE
+        from drmamba.inference.memory import PAGE_SHARE
 
-        return f"raise --max-memory by {(error.value - error.limit) / SPARE / 1e6:,.0f} MB"
+        return f"raise --max-memory by {(error.value - error.limit) / PAGE_SHARE / 1e6:,.0f} MB"
     if isinstance(error, DecoderCrashError):
         return "if it is not damaged, raise --max-memory"
     return ""

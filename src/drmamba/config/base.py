@@ -30,6 +30,11 @@ class Config:
         """Build from plain values (JSON, TOML); an unknown key is an error that names the known ones."""
         return replace_values(cls(), values)
 
+    @classmethod
+    def with_current_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values under today's names; settings whose names have changed override this."""
+        return dict(values)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values that `from_dict` reads back."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
@@ -74,7 +79,7 @@ def _name(hint: Any) -> str:
 
 def replace_values(config: C, values: Mapping[str, Any]) -> C:
     """A copy of config with the given (possibly nested) values in place of its own."""
-    known = {f.name for f in fields(config)}
+    known, values = {f.name for f in fields(config)}, config.with_current_names(values)
     for name in values:
         if name not in known:
             raise ConfigError(f"{config._label()} has no setting {name!r}; it has {', '.join(sorted(known))}")

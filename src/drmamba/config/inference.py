@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from drmamba.config.base import Config
 from drmamba.config.model import Convention
@@ -28,6 +29,10 @@ Keep = Literal["text", "all"]
 KEPT: dict[Keep, Convention] = {"text": "contest", "all": "all"}  # the convention behind each choice
 
 
+# The names that these settings had in earlier versions, and the names of today.
+FORMER_NAMES = {"turn": "auto_rotate", "grain": "add_noise", "as_is": "keep_bilevel"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class InferenceConfig(Config):
     """Everything that changes the pixels of a result, beside the model."""
@@ -39,12 +44,17 @@ class InferenceConfig(Config):
     context: bool = True  # the network sees the whole page, reduced, beside each window
     scale: Literal["auto"] | float = "auto"  # of the page, before the network sees it
     invert: bool = True  # white-on-black pages are turned round
-    turn: bool = True  # pages whose lines run up or down are seen level
-    grain: bool = True  # pages cleaner than paper are seen with a little grain
-    as_is: bool = True  # pages that are black and white already stay as they are
+    auto_rotate: bool = True  # the network sees pages whose lines run up or down rotated by 90 degrees
+    add_noise: bool = True  # noise is added before inference to pages that are cleaner than any scan of paper
+    keep_bilevel: bool = True  # pages that are black and white already are kept as they are
     margins: bool = True  # dark scan margins are kept from becoming ink
     min_contrast: int = 8  # grey levels (of 255): a window with less is blank without being run
     precision: Precision = "float32"  # of the network; bfloat16 is faster where the hardware has it
+
+    @classmethod
+    def with_current_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values under today's names; files and programs of earlier versions have other ones."""
+        return {FORMER_NAMES.get(name, name): value for name, value in values.items()}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,9 +71,9 @@ PROTOCOLS: dict[str, InferenceConfig] = {
         context=False,
         scale=1.0,
         invert=False,
-        turn=False,
-        grain=False,
-        as_is=False,
+        auto_rotate=False,
+        add_noise=False,
+        keep_bilevel=False,
         margins=False,
         min_contrast=0,
     ),

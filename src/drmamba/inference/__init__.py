@@ -1,1 +1,1 @@
-"""From pages to black-and-white pages: windows, blending, thresholds, and what to say about the result."""
+"""From pages to black-and-white pages, in four steps: analysis, view, runtime and tiling; `binarizer` joins them."""

@@ -1,8 +1,10 @@
-"""`Binarizer`: a page in, a black-and-white page out. The one door for programs, services and commands.
+"""`Binarizer`: a page in, a black-and-white page out. Programs, services and commands all use it.
+
+A page takes five steps: analyse it, choose how the network sees it, predict, apply the threshold, judge the result.
 
 >>> import numpy as np
 >>> from drmamba import Binarizer
->>> binarizer = Binarizer.from_pretrained()          # the embedded model; also a name, a file, a Hub id
+>>> binarizer = Binarizer.from_pretrained()          # the embedded model; or a name, a file, a Hub id
 >>> scan = np.full((120, 90, 3), 230, np.uint8)      # an array, a path or a PIL image
 >>> page = binarizer(scan)
 >>> page.binary.shape, page.binary.dtype, page.probability.dtype
@@ -42,16 +44,15 @@ from drmamba.images import (
     open_pages,
     write_bitmap,
 )
-from drmamba.inference.direction import lies_sideways, turned
-from drmamba.inference.grain import grained
-from drmamba.inference.lanes import Lanes
+from drmamba.inference.analysis import PageAnalysis, analyse_page
 from drmamba.inference.models import load_model
-from drmamba.inference.page_context import Situation, situation
-from drmamba.inference.quality import Quality, Tally, View
-from drmamba.inference.rescale import InvertedRows, ScaledRows, fitting_scale, restored
-from drmamba.inference.runtime import Runtime
-from drmamba.inference.survey import Survey, survey
+from drmamba.inference.page_cache import cached
+from drmamba.inference.page_context import WindowContext, page_context
+from drmamba.inference.quality import Quality, QualityCounter
+from drmamba.inference.runtime.base import Runtime
+from drmamba.inference.runtime.pool import WorkerPool
 from drmamba.inference.tiling import Band, Predict, Probability, bands, each
+from drmamba.inference.view import PageView, choose_view
 
 if TYPE_CHECKING:
     from torch import nn
@@ -61,42 +62,44 @@ if TYPE_CHECKING:
 Source = str | Path | Image.Image | NDArray[Any] | PageSource
 Keep = Literal["ink", "grey", "probability"]
 
+CACHE_SHARE = 0.25  # of the memory limit; a page whose pixels take no more is read once and kept
+
 UNTRAINED = "the model {!r} is UNTRAINED: its pages mean nothing; train it, or give a trained model file"
 
 
 class UntrainedWarning(UserWarning):
-    """The network has random weights: its results mean nothing."""
+    """The network has random weights, so its results mean nothing."""
 
 
 @dataclass(frozen=True)
-class Page:
+class BinarizedPage:
     """A binarized page."""
 
     bitmap: Bitmap
     quality: Quality
     kept: Probability | None = None
-    grey: NDArray[np.uint8] | None = None  # in 256 steps, ink dark: a quarter of the memory
-    explanation: Explanation | None = None  # the network's maps, if asked for
+    grey: NDArray[np.uint8] | None = None  # the probability in 256 steps, ink dark: a quarter of the memory
+    explanation: Explanation | None = None  # the network's maps, if they were requested
 
     @cached_property
     def binary(self) -> Ink:
-        """(H, W) booleans, True = ink."""
+        """(H, W) booleans; True is ink."""
         return self.bitmap.unpack()
 
     @property
     def probability(self) -> Probability:
-        """(H, W) of ink, from 0 to 1."""
+        """(H, W) probabilities of ink, from 0 to 1."""
         if self.kept is None:
             raise InputError("this page was made without its probabilities; ask for keep='probability'")
         return self.kept
 
     @property
     def dpi(self) -> DPI | None:
-        """Horizontal and vertical resolution, if the source stated one."""
+        """Horizontal and vertical resolution, if the source states one."""
         return self.bitmap.dpi
 
     def save(self, path: str | Path) -> None:
-        """Write a 1-bit PNG, TIFF or PDF, by the name's ending; the resolution is kept."""
+        """Write a 1-bit PNG, TIFF or PDF, as the name's ending says; the resolution is kept."""
         write_bitmap(path, self.bitmap)
 
     def save_soft(self, path: str | Path) -> None:
@@ -104,7 +107,7 @@ class Page:
         write_atomic(path, self.encode_soft())
 
     def encode_soft(self, record: str = "") -> bytes:
-        """The probability as the bytes of an 8-bit PNG, ink dark."""
+        """Return the probability as the bytes of an 8-bit PNG, ink dark."""
         grey = self.grey
         if grey is None:
             grey = to_grey(self.probability)
@@ -116,7 +119,7 @@ class Binarizer:
 
     def __init__(
         self,
-        network: nn.Module | Runtime,
+        network: nn.Module | Runtime | WorkerPool,
         *,
         config: InferenceConfig | None = None,
         engine: EngineConfig | None = None,
@@ -125,12 +128,12 @@ class Binarizer:
         explain: bool = False,
     ) -> None:
         self.config = config or InferenceConfig()
-        self.explain = explain  # every page comes with the maps that led to it
+        self.explain = explain  # whether every page comes with the maps that led to it
         self.provenance = provenance or Provenance()
-        self.sha256 = sha256  # of the model file
-        self.lanes = Lanes(network, engine)
-        self.lanes.runtime.check(self.config.precision)
-        self.lanes.runtime.convention(self.config.keep)  # raises before any page is opened
+        self.sha256 = sha256  # hash of the model file
+        self._shared = isinstance(network, WorkerPool)
+        self.pool = network if isinstance(network, WorkerPool) else WorkerPool(network, engine)
+        self.check(self.config)  # raises before any page is opened
 
     @classmethod
     def from_pretrained(
@@ -141,7 +144,7 @@ class Binarizer:
         engine: EngineConfig | None = None,
         explain: bool = False,
     ) -> Binarizer:
-        """A Binarizer for a preset's name, a model file, or a Hub id.
+        """Return a Binarizer for a preset's name, a model file, or a Hub id.
 
         A file is one that training wrote, or an exported `.onnx`, which runs without torch. A Hub id is
         `owner/name`, or `owner/name@revision` with a branch, a tag or a commit's sha.
@@ -153,16 +156,36 @@ class Binarizer:
             network, config=config, engine=engine, provenance=provenance, sha256=sha256, explain=explain
         )
 
-    @overload
-    def __call__(self, page: Source, **settings: Any) -> Page: ...
-    @overload
-    def __call__(self, page: list[Any] | tuple[Any, ...], **settings: Any) -> list[Page]: ...
-    @overload
-    def __call__(self, page: Iterator[Any], **settings: Any) -> Iterator[Page]: ...
-    def __call__(self, page: Any, **settings: Any) -> Page | list[Page] | Iterator[Page]:
-        """Binarize one page, a list of pages, or pages as a generator gives them.
+    def with_config(self, config: InferenceConfig) -> Binarizer:
+        """Return a Binarizer with other settings that shares this one's network and threads.
 
-        Settings are those of InferenceConfig, for this call only: `binarizer(page, threshold=0.4)`.
+        Only the first one stops the threads; closing the one that is returned does nothing.
+        """
+        return Binarizer(
+            self.pool,
+            config=config,
+            provenance=self.provenance,
+            sha256=self.sha256,
+            explain=self.explain,
+        )
+
+    def check(self, config: InferenceConfig) -> None:
+        """Raise if the network cannot be run with these settings."""
+        self.pool.runtime.check(config.precision)
+        self.pool.runtime.convention(config.keep)
+
+    @overload
+    def __call__(self, page: Source, **settings: Any) -> BinarizedPage: ...
+    @overload
+    def __call__(self, page: list[Any] | tuple[Any, ...], **settings: Any) -> list[BinarizedPage]: ...
+    @overload
+    def __call__(self, page: Iterator[Any], **settings: Any) -> Iterator[BinarizedPage]: ...
+    def __call__(
+        self, page: Any, **settings: Any
+    ) -> BinarizedPage | list[BinarizedPage] | Iterator[BinarizedPage]:
+        """Binarize one page, a list of pages, or the pages that a generator yields.
+
+        The settings are those of InferenceConfig and hold for this call only: `binarizer(page, threshold=0.4)`.
         """
         if isinstance(page, list | tuple):
             return [self(one, **settings) for one in page]
@@ -172,115 +195,100 @@ class Binarizer:
         if not isinstance(page, str | Path):
             return self._one(page if isinstance(page, PageSource) else as_page_source(page), config)
         found = None
-        for rows in open_pages(page):
+        for source in open_pages(page):
             if found is not None:
                 raise InputError(f"{page} holds several pages; use `for p in binarizer.pages({str(page)!r})`")
-            found = self._one(rows, config)
+            found = self._one(source, config)
         if found is None:
             raise InputError(f"{page} holds no page")
         return found
 
-    def pages(self, path: str | Path, **settings: Any) -> Iterator[Page]:
-        """Every page of a file, one after the other; for PDF and multi-page TIFF."""
+    def pages(self, path: str | Path, **settings: Any) -> Iterator[BinarizedPage]:
+        """Binarize every page of a file, such as a PDF or a multi-page TIFF, one after the other."""
         config = replace_values(self.config, settings)
-        return (self._one(rows, config) for rows in open_pages(path))
+        return (self._one(source, config) for source in open_pages(path))
 
-    def _one(self, rows: PageSource, config: InferenceConfig) -> Page:
+    def _one(self, source: PageSource, config: InferenceConfig) -> BinarizedPage:
+        source = cached(source, int(self.pool.config.max_memory * CACHE_SHARE))
         if not self.explain:
-            return self.binarize(rows, config)
+            return self.binarize(source, config)
         from drmamba.inference.explain import Exploration
 
-        return Exploration(self, rows, config).explained()
+        return Exploration(self, source, config).explained()
 
     def binarize(
         self,
-        rows: PageSource,
+        source: PageSource,
         config: InferenceConfig | None = None,
         keep: Keep = "probability",
         *,
-        looked: Survey | None = None,
-        view: View | None = None,
+        analysis: PageAnalysis | None = None,
+        view: PageView | None = None,
         predict: Predict | None = None,
-    ) -> Page:
-        """Binarize one page given as rows; `keep` says what remains beside the bitmap.
+    ) -> BinarizedPage:
+        """Binarize one page; `keep` says what remains beside the bitmap.
 
-        `looked` is the page's survey and `view` how the network sees it, if they are known already; `predict`
-        takes the network's place.
+        `analysis` and `view` may be given if they are known already; `predict` replaces the network.
         """
         config = config or self.config
-        looked = looked or survey(rows)
-        view = view or self.view(rows, looked, config)
-        margins = looked.margins if config.margins else None
-        tally, bitmap = Tally(config.threshold), Bitmap(rows.height, rows.width, rows.dpi)
-        shape = (rows.height, rows.width)
+        analysis = analysis or analyse_page(source)
+        view = view or self.view(source, analysis, config)
+        margins = analysis.margins if config.margins else None
+        counter, bitmap = QualityCounter(config.threshold), Bitmap(source.height, source.width, source.dpi)
+        shape = (source.height, source.width)
         kept = np.empty(shape, np.float32) if keep == "probability" else None
         grey = np.empty(shape, np.uint8) if keep == "grey" else None
-        for band in self.bands(rows, config, view, predict):
+        for band in self.bands(source, config, view, predict):
             found = band.probability
             if margins is not None:
-                found = np.where(_under(margins, looked, band, rows.width), np.float32(0), found)
+                mask = _enlarged(margins, analysis.reduction, band, source.width)
+                found = np.where(mask, np.float32(0), found)
             bitmap.put(band.top, found > config.threshold)
-            tally.add(found)
+            counter.add(found)
             if kept is not None:
                 kept[band.top : band.top + len(found)] = found
             if grey is not None:
                 grey[band.top : band.top + len(found)] = to_grey(found)
         trained = self.provenance.trained
-        quality = tally.judge(looked, view, margins=margins is not None, trained=trained)
-        return Page(bitmap, quality, kept, grey)
+        quality = counter.judge(analysis, view, margins=margins is not None, trained=trained)
+        return BinarizedPage(bitmap, quality, kept, grey)
 
-    def view(self, rows: PageSource, looked: Survey, config: InferenceConfig) -> View:
-        """How the network is to see a page; where the page leaves it open which way up, the network says."""
-        inverted = config.invert and looked.inverted
-        if config.as_is and looked.bilevel:
-            return View(inverted=inverted, bilevel=True)
-        scale = fitting_scale(looked.strokes, rows) if config.scale == "auto" else config.scale
-        grain, solid = (looked.tones.grain, looked.tones.solid) if config.grain else (0.0, 0.0)
-        tiles = [~tile for tile in looked.tiles] if inverted else looked.tiles
-        predict = grained(self._predict(config), grain) if grain else self._predict(config)
-        sideways = config.turn and lies_sideways(looked.lean, tiles, scale, predict)
-        return View(scale, inverted, sideways, grain, solid)
+    def view(self, source: PageSource, analysis: PageAnalysis, config: InferenceConfig) -> PageView:
+        """Return how the network is to see a page."""
+        return choose_view(source, analysis, config, self._predict(config))
 
     def bands(
-        self, rows: PageSource, config: InferenceConfig, view: View, predict: Predict | None = None
+        self, source: PageSource, config: InferenceConfig, view: PageView, predict: Predict | None = None
     ) -> Iterator[Band]:
-        """The page's probability, or what `predict` gives in its place, at the page's own size."""
-        source = self.seen(rows, view)
-        if view.bilevel:
-            predict = predict or each(_black)
-        predict = predict or self._predict(config, self.situation(rows, config, view))
-        if view.grain:
-            predict = grained(predict, view.grain, view.solid)
-        if view.sideways:
-            predict = turned(predict)
-        found = bands(source, predict, config.windows)
-        return found if view.scale == 1 else restored(found, source.height, rows.height, rows.width)
+        """Return the page's probability, or what `predict` gives in its place, at the page's own size."""
+        seen = view.transform(source)
+        if predict is None:
+            predict = (
+                each(_black) if view.bilevel else self._predict(config, self.context(source, config, view))
+            )
+        return view.restore(bands(seen, view.transform_windows(predict), config.windows), seen, source)
 
-    def seen(self, rows: PageSource, view: View) -> PageSource:
-        """The page as it is tiled: turned round and scaled."""
-        source: PageSource = InvertedRows(rows) if view.inverted else rows
-        return source if view.scale == 1 else ScaledRows(source, view.scale)
-
-    def situation(self, rows: PageSource, config: InferenceConfig, view: View) -> Situation:
-        """What the network is to know of the page when it sees its windows."""
+    def context(self, source: PageSource, config: InferenceConfig, view: PageView) -> WindowContext:
+        """Return what the network knows about the whole page when it sees a window."""
         if not config.context:
-            return Situation()
-        return situation(self.seen(rows, view), view, config.windows, self.lanes)
+            return WindowContext()
+        return page_context(view.transform(source), view, config.windows, self.pool)
 
-    def _predict(self, config: InferenceConfig, known: Situation | None = None) -> Predict:
-        known = known or Situation()
-        return self.lanes.predict(
+    def _predict(self, config: InferenceConfig, context: WindowContext | None = None) -> Predict:
+        context = context or WindowContext()
+        return self.pool.predict(
             suppress=config.suppress,
             min_contrast=config.min_contrast,
             precision=config.precision,
-            convention=self.lanes.runtime.convention(config.keep),
-            page=known.page,
-            places=known.places,
+            convention=self.pool.runtime.convention(config.keep),
+            page=context.features,
+            places=context.places,
         )
 
     def close(self) -> None:
-        """Stop the network's threads."""
-        self.lanes.close()
+        """Stop the network's threads, unless they belong to another Binarizer."""
+        if not self._shared:
+            self.pool.close()
 
     def __enter__(self) -> Self:
         return self
@@ -292,16 +300,16 @@ class Binarizer:
 
 
 def _black(window: RGB) -> Probability:
-    """What a black-and-white page says by itself."""
+    """Return the ink of a page that is black and white already."""
     return (window[:, :, 0] < 128).astype(np.float32)
 
 
 def to_grey(probability: Probability) -> NDArray[np.uint8]:
-    """Probabilities in 256 steps, as one would see them: ink is dark."""
+    """Return probabilities in 256 steps, as a person would look at them: ink is dark."""
     return ((1 - probability) * 255 + 0.5).astype(np.uint8)
 
 
-def _under(margins: NDArray[np.bool_], looked: Survey, band: Band, width: int) -> NDArray[np.bool_]:
-    """The overview's mask at the size of a band."""
-    rows = np.arange(band.top, band.top + len(band.probability)) // looked.reduced
-    return np.repeat(margins[rows], looked.reduced, axis=1)[:, :width]
+def _enlarged(margins: NDArray[np.bool_], reduction: int, band: Band, width: int) -> NDArray[np.bool_]:
+    """Return the overview's mask at the size of a band."""
+    rows = np.arange(band.top, band.top + len(band.probability)) // reduction
+    return np.repeat(margins[rows], reduction, axis=1)[:, :width]

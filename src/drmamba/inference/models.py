@@ -1,4 +1,4 @@
-"""Models by name: a preset, a file, or a Hub id; of torch, or an exported one that needs no torch."""
+"""Models by name: a preset, a file or a Hub id, for torch or exported for ONNX Runtime, which needs no torch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from drmamba.checkpoint import Provenance
 from drmamba.config import PRESETS, EngineConfig, ModelConfig, preset
 from drmamba.errors import CheckpointError, ConfigError
 from drmamba.files import sha256
-from drmamba.inference.runtime import Runtime, usable_cores
+from drmamba.inference.runtime.base import Runtime, usable_cores
 from drmamba.model import hub_files
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ EXPORTED = ".onnx"
 def load_model(
     model: str | Path, engine: EngineConfig | None = None
 ) -> tuple[nn.Module | Runtime, Provenance, str]:
-    """The network behind a name, where it comes from, and the hash of its file.
+    """Return the network behind a name, its provenance, and the hash of its file.
 
     A preset without weights in the package is built untrained, always with the same random numbers.
     """
@@ -34,7 +34,7 @@ def load_model(
     if path.suffix == EXPORTED:
         if engine.runtime == "torch":
             raise ConfigError(f"{path} is an exported model; it runs with --runtime onnx")
-        from drmamba.inference.onnx_runtime import OnnxRuntime
+        from drmamba.inference.runtime.onnx import OnnxRuntime
 
         runtime = OnnxRuntime(path, engine)
         return runtime, runtime.provenance, sha256(path)
@@ -44,7 +44,7 @@ def load_model(
 
 
 def find_model(model: str | Path, engine: EngineConfig | None = None) -> Path | None:
-    """The file behind a name, fetched from the Hub if it is an id; None for a preset without weights."""
+    """Return the file behind a name, fetched from the Hub if it is an id; None for a preset without weights."""
     name = str(model)
     if name in PRESETS:
         return checkpoint.embedded(name)
@@ -66,17 +66,17 @@ def find_model(model: str | Path, engine: EngineConfig | None = None) -> Path | 
 
 
 def read_header(path: Path) -> tuple[ModelConfig, Provenance]:
-    """What a model file says about itself, exported or not."""
+    """Return the configuration and provenance that a model file states, exported or not."""
     if path.suffix != EXPORTED:
         return checkpoint.read_header(path)
-    from drmamba.inference.onnx_runtime import OnnxRuntime
+    from drmamba.inference.runtime.onnx import OnnxRuntime
 
     runtime = OnnxRuntime(path, EngineConfig(workers=1))
     return runtime.model, runtime.provenance
 
 
-def cpu_lanes(model: str | Path, engine: EngineConfig) -> int:
-    """As many lanes as there are cores for this model; 0 where it runs on GPUs."""
+def cpu_workers(model: str | Path, engine: EngineConfig) -> int:
+    """Return as many workers as there are cores for this model; 0 if it runs on GPUs."""
     if engine.runtime == "onnx" or (engine.runtime == "auto" and str(model).endswith(EXPORTED)):
         return usable_cores()
     _require_torch(str(model), engine)
@@ -97,7 +97,7 @@ def _untrained(name: str) -> nn.Module:
 
 
 def _require_torch(name: str, engine: EngineConfig) -> None:
-    """Raise unless a model that was not exported can run as it was asked to."""
+    """Raise unless a model that was not exported can run with these settings."""
     if engine.runtime == "onnx":
         write = f"drmamba export --format onnx -o model{EXPORTED} --model {name}"
         raise ConfigError(
@@ -107,7 +107,7 @@ def _require_torch(name: str, engine: EngineConfig) -> None:
 
 
 def require_torch(what: str, otherwise: str = "") -> None:
-    """Raise where torch is missing, which exported models do without."""
+    """Raise if torch is missing; exported models do not need it."""
     try:
         import torch  # noqa: F401
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""The whole page, reduced, as the network sees it beside each window."""
+"""What the network is told about the whole page beside each window."""
 
 from __future__ import annotations
 
@@ -11,48 +11,39 @@ from PIL import Image
 
 from drmamba.config import WindowConfig
 from drmamba.images import PageSource
-from drmamba.inference.grain import as_scanned
-from drmamba.inference.lanes import Lanes
-from drmamba.inference.quality import View
-from drmamba.inference.runtime import Reduced
+from drmamba.inference.runtime.base import ReducedPage
+from drmamba.inference.runtime.pool import WorkerPool
 from drmamba.inference.tiling import places
+from drmamba.inference.view import PageView
 
-BAND = 64  # rows of the reduced page that are made at once
+BAND_ROWS = 64  # rows of the reduced page; so many are made at once
 
 
 @dataclass(frozen=True)
-class Situation:
-    """What the network knows of the page that windows come from, and the top and left of each window on it."""
+class WindowContext:
+    """The features of the page that windows lie on, and the top and left of each window on it."""
 
-    page: Any = None
+    features: Any = None  # what the runtime found on the reduced page; None if windows stand alone
     places: Sequence[tuple[int, int]] = ()
 
 
-def situation(rows: PageSource, view: View, windows: WindowConfig, lanes: Lanes) -> Situation:
-    """Show the network a page, given as it is tiled; windows are then to be seen as the view says."""
-    reduction = lanes.runtime.context
+def page_context(
+    source: PageSource, view: PageView, windows: WindowConfig, pool: WorkerPool
+) -> WindowContext:
+    """Let the network see a page as a whole; `source` is the page as it is cut into windows."""
+    reduction = pool.runtime.context
     if not reduction or view.bilevel:
-        return Situation()
-    small = reduced(rows, reduction)
-    where = places(rows.height, rows.width, windows)
-    if view.grain:
-        small = as_scanned(small)
-    if (
-        view.sideways
-    ):  # as `direction.turned` turns the windows; whole cells count, so that none lies between two
-        small = np.ascontiguousarray(np.rot90(small))
-        right = small.shape[0] * reduction
-        corners = [(right - left - width, top) for top, left, _, width in where]
-    else:
-        corners = [(top, left) for top, left, _, _ in where]
-    return Situation(lanes.look(small), corners)
+        return WindowContext()
+    where = places(source.height, source.width, windows)
+    overview, corners = view.transform_overview(reduced_page(source, reduction), where, reduction)
+    return WindowContext(pool.see_page(overview), corners)
 
 
-def reduced(rows: PageSource, reduction: int) -> Reduced:
-    """The page at a fraction of its size, each pixel the mean of a block; read band by band."""
-    step = BAND * reduction
+def reduced_page(source: PageSource, reduction: int) -> ReducedPage:
+    """Return the page at a fraction of its size, each pixel the mean of a block; it is read band by band."""
+    step = BAND_ROWS * reduction
     bands = [
-        np.asarray(Image.fromarray(rows.rows(top, min(top + step, rows.height))).reduce(reduction))
-        for top in range(0, rows.height, step)
+        np.asarray(Image.fromarray(source.rows(top, min(top + step, source.height))).reduce(reduction))
+        for top in range(0, source.height, step)
     ]
     return np.concatenate(bands)

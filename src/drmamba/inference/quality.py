@@ -1,4 +1,4 @@
-"""What a person should know about a result: shares, sizes, and flags for pages worth a look."""
+"""What a person should know about a result: shares, sizes, and flags for pages that need attention."""
 
 from __future__ import annotations
 
@@ -7,101 +7,91 @@ from typing import Any
 
 import numpy as np
 
-from drmamba.inference.survey import Survey
+from drmamba.inference.analysis import PageAnalysis
 from drmamba.inference.tiling import Probability
+from drmamba.inference.view import PageView
 
-DOUBT = (0.2, 0.8)  # probabilities between these are uncertain
-BLANK_SHARE = 2e-5  # of ink, at most, on a blank page
-UNCERTAIN_RATIO = 0.5  # uncertain pixels for each sure one of ink, from which on a page is doubtful
-UNCERTAIN_WIDTH = 1.5  # pixels across a stroke, that must be uncertain as well: fine strokes are all edge
-DENSE_SHARE = 0.35  # of ink: more is no text
+UNCERTAIN = (0.2, 0.8)  # probabilities; a pixel between these two is uncertain
+BLANK_SHARE = 2e-5  # of the page's pixels; a page with no more ink than this is blank
+UNCERTAIN_RATIO = 0.5  # uncertain pixels for each certain pixel of ink; a page with more is doubtful
+UNCERTAIN_WIDTH = (
+    1.5  # pixels across a stroke; fine strokes are all edge, so a doubtful page has more uncertain ones
+)
+DENSE_SHARE = 0.35  # of the page's pixels; a page with more ink is rarely text
 
 FLAGS = {
-    "untrained": "the model has never been trained; the result means nothing",
+    "untrained": "the model has never been trained, so the result means nothing",
     "blank": "no ink was found",
-    "inverted": "white on black; the page was turned round",
-    "sideways": "lines run up or down; the network saw the page turned",
-    "dark_margins": "dark margins of the scan were taken away",
-    "uncertain": "many pixels could as well be paper",
-    "dense": "so much ink is rarely text",
-    "grained": "cleaner than paper is; the network saw the page with a little grain",
-    "bilevel": "black and white already; kept as it was",
-    "rescaled": "strokes are far wider or narrower than usual; the network saw another size",
+    "inverted": "the page is white on black and was inverted",
+    "sideways": "lines run up or down, so the network saw the page rotated",
+    "dark_margins": "dark margins of the scan were removed",
+    "uncertain": "many pixels of ink could as well be paper",
+    "dense": "the page has more ink than text usually has",
+    "grained": "the page is cleaner than any scan of paper, so noise was added before inference",
+    "bilevel": "the page was black and white already and was kept as it was",
+    "rescaled": "strokes are far wider or narrower than usual, so the network saw the page at another scale",
 }
 
-UNREMARKABLE = frozenset(
-    {"untrained", "rescaled", "grained", "bilevel"}
-)  # said of a whole batch, or no reason to look at a page
-
-
-@dataclass(frozen=True)
-class View:
-    """How the network sees a page."""
-
-    scale: float = 1.0
-    inverted: bool = False  # light and dark exchanged
-    sideways: bool = False  # turned by a quarter
-    grain: float = 0.0  # in grey levels
-    solid: float = 0.0  # grey level below which all is ink
-    bilevel: bool = False  # not at all: the page is black and white already
+# These flags concern a whole batch or are no reason to look at a page.
+UNREMARKABLE = frozenset({"untrained", "rescaled", "grained", "bilevel"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quality:
-    """A page's record; every share is of the page's pixels."""
+    """What is known about a result; every share is a share of the page's pixels."""
 
     ink: float
     uncertain: float
-    stroke_width: float | None  # pixels; None where there are too few strokes to measure
-    scale: float  # at which the network saw the page
+    stroke_width: float | None  # pixels; None if there are too few strokes to measure
+    scale: float  # the scale at which the network saw the page
     flags: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
+        """Return plain values for a report."""
         return asdict(self) | {"flags": list(self.flags)}
 
 
-class Tally:
+class QualityCounter:
     """Counts pixels band by band, then judges the page."""
 
     def __init__(self, threshold: float) -> None:
         self.threshold = threshold
-        self.pixels = self.ink = self.uncertain = self.sure = 0
+        self.pixels = self.ink = self.uncertain = self.certain = 0
 
     def add(self, probability: Probability) -> None:
         """Count finished rows."""
-        low, high = DOUBT
+        low, high = UNCERTAIN
         self.pixels += probability.size
         self.ink += int(np.count_nonzero(probability > self.threshold))
         above = int(np.count_nonzero(probability > low))
-        self.sure += (sure := int(np.count_nonzero(probability >= high)))
-        self.uncertain += above - sure
+        self.certain += (certain := int(np.count_nonzero(probability >= high)))
+        self.uncertain += above - certain
 
-    def _doubtful(self, survey: Survey) -> bool:
-        width = survey.strokes.width if survey.strokes else np.inf
-        across = width * self.uncertain / max(1, self.uncertain + self.sure)
-        return self.uncertain > UNCERTAIN_RATIO * self.sure and across > UNCERTAIN_WIDTH
+    def _doubtful(self, analysis: PageAnalysis) -> bool:
+        width = analysis.strokes.width if analysis.strokes else np.inf
+        across = width * self.uncertain / max(1, self.uncertain + self.certain)
+        return self.uncertain > UNCERTAIN_RATIO * self.certain and across > UNCERTAIN_WIDTH
 
-    def judge(self, survey: Survey, view: View, *, margins: bool, trained: bool) -> Quality:
-        """The record of the whole page."""
+    def judge(self, analysis: PageAnalysis, view: PageView, *, margins: bool, trained: bool) -> Quality:
+        """Return the quality of the whole page; `margins` says whether dark margins were removed."""
         ink, uncertain = self.ink / self.pixels, self.uncertain / self.pixels
         blank = ink <= BLANK_SHARE
-        seen = {
+        true = {
             "untrained": not trained,
             "blank": blank,
             "inverted": view.inverted,
-            "sideways": view.sideways,
+            "sideways": view.rotated,
             "dark_margins": margins,
-            "uncertain": not blank and self._doubtful(survey),
+            "uncertain": not blank and self._doubtful(analysis),
             "dense": ink > DENSE_SHARE,
-            "grained": view.grain > 0,
+            "grained": view.noise > 0,
             "bilevel": view.bilevel,
             "rescaled": view.scale != 1,
         }
         return Quality(
             ink=round(ink, 6),
             uncertain=round(uncertain, 6),
-            stroke_width=round(survey.strokes.width, 2) if survey.strokes else None,
+            stroke_width=round(analysis.strokes.width, 2) if analysis.strokes else None,
             scale=round(view.scale, 4),
-            flags=tuple(flag for flag in FLAGS if seen[flag]),
+            flags=tuple(flag for flag in FLAGS if true[flag]),
         )

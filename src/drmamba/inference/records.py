@@ -1,4 +1,4 @@
-"""What is written down about each page: inside the output, so that a run can resume, and in the report."""
+"""What is recorded about each page: inside its output, so that a run can resume, and in the report."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import drmamba
+from drmamba.config import InferenceConfig
 from drmamba.errors import FileError, InputError
 from drmamba.files import atomic_file
 from drmamba.images import read_record
@@ -18,21 +19,21 @@ from drmamba.inference.quality import Quality
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """What a result depends on: the same origin gives the same bytes."""
+    """What a result depends on; the same origin gives the same pixels."""
 
     input_sha256: str
     model_sha256: str
     settings: dict[str, Any]
 
     def record(self, page: int, pages: int, quality: list[Quality]) -> str:
-        """The text that goes into an output: page 0 stands for all of them."""
+        """Return the text that is stored inside an output; page 0 stands for all pages."""
         values = asdict(self) | {"page": page, "pages": pages, "version": drmamba.__version__}
         return json.dumps(values | {"quality": [q.to_dict() for q in quality]}, sort_keys=True)
 
 
 @dataclass(frozen=True)
-class Found:
-    """The record in an existing output."""
+class FoundRecord:
+    """The record inside an existing output."""
 
     origin: Origin
     page: int
@@ -40,19 +41,20 @@ class Found:
     quality: list[dict[str, Any]]
 
 
-def found_record(path: Path) -> Found | None:
-    """The record in an output; None if there is none, so that the file is a stranger's."""
+def found_record(path: Path) -> FoundRecord | None:
+    """Return the record inside an output; None if there is none, because another program made the file."""
     try:
         values = json.loads(read_record(path))
+        values["settings"] = InferenceConfig.with_current_names(values["settings"])
         origin = Origin(**{key: values[key] for key in Origin.__dataclass_fields__})
-        return Found(origin, int(values["page"]), int(values["pages"]), list(values["quality"]))
-    except (ValueError, KeyError, TypeError):
+        return FoundRecord(origin, int(values["page"]), int(values["pages"]), list(values["quality"]))
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PageRecord:
-    """One line of the report."""
+    """One page: one line of the report."""
 
     status: Literal["done", "skipped", "failed"]
     input: str
@@ -70,35 +72,35 @@ class PageRecord:
 
     @property
     def flags(self) -> list[str]:
-        """What to look at."""
+        """What a person should know about the page."""
         return list(self.quality.get("flags", ()))
 
     @property
     def last(self) -> bool:
-        """Whether nothing more comes from this file."""
+        """Whether this is the last page of its file."""
         return self.page >= self.pages
 
     def line(self) -> str:
-        """As JSON; the quality's values stand beside the rest."""
+        """Return the record as JSON, in which the values of `quality` stand beside the others."""
         values = asdict(self)
         quality = values.pop("quality")
         return json.dumps(values | {"flags": []} | quality, sort_keys=False)
 
 
-BEGINNING = b'{"status": '  # of every line
+BEGINNING = b'{"status": '  # every line of a report begins with this
 
 
-class Report:
-    """A JSONL file, one line a page, that survives a killed run and is continued by the next.
+class BatchReport:
+    """A JSONL file with one line a page that survives a killed run and is continued by the next.
 
-    Lines are appended as pages finish. `close` leaves one line a page, the newest. Only where a page's line
-    stands is kept in memory, not the line: a report may have millions. A report that can no longer be written
-    does not stop the pages: `lost` then says why.
+    Lines are appended as pages finish; `close` leaves one line a page, the newest. Because a report may have millions
+    of lines, only their offsets are held in memory. A report that can no longer be written does not stop the batch;
+    `lost` then says why.
     """
 
     def __init__(self, path: Path) -> None:
         self.path, self.lost = path, ""
-        self._places: dict[tuple[str, int], int] = {}  # (input, page) -> offset
+        self._offsets: dict[tuple[str, int], int] = {}  # (input, page) -> offset
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.is_file():
@@ -106,28 +108,28 @@ class Report:
             self._file = path.open("ab")
         except OSError as error:
             raise InputError(f"cannot write the report {path}: {error.strerror or error}") from error
-        self._plain = path.is_file()  # not a pipe or a device, which has no places
+        self._plain = path.is_file()  # a pipe or a device has no offsets
 
     def add(self, record: PageRecord) -> None:
-        """Append a page; a skipped one keeps the line it has from the run that made it."""
+        """Append a page; a skipped page keeps the line that the run that made it wrote."""
         key = (record.input, record.page)
-        if self.lost or (record.status == "skipped" and key in self._places):
+        if self.lost or (record.status == "skipped" and key in self._offsets):
             return
         try:
             place = self._file.tell() if self._plain else 0
             self._file.write(record.line().encode() + b"\n")
             self._file.flush()
-            self._places[key] = place
+            self._offsets[key] = place
         except OSError as error:
             self._lose(error)
 
     def close(self) -> None:
-        """Leave one line a page."""
+        """Leave one line a page and close the file."""
         try:
             if self._plain and not self.lost:
                 os.fsync(self._file.fileno())
                 whole = self._file.tell()
-                self._tidy(self._places, whole)
+                self._tidy(self._offsets, whole)
         except (OSError, FileError) as error:
             self._lose(error)
         finally:
@@ -137,30 +139,30 @@ class Report:
     def _lose(self, error: Exception) -> None:
         self.lost = f"the report {self.path} is not whole: {getattr(error, 'strerror', None) or error}"
 
-    def _tidy(self, places: dict[tuple[str, int], int], whole: int) -> None:
-        """Copy the lines at these places to a new file that replaces the old, unless they are all of it."""
+    def _tidy(self, offsets: dict[tuple[str, int], int], whole: int) -> None:
+        """Replace the file by a copy of the lines at these offsets, unless it holds nothing else."""
         with self.path.open("rb") as file:
             kept = 0
-            for offset in sorted(places.values()):
+            for offset in sorted(offsets.values()):
                 file.seek(offset)
                 kept += len(file.readline())
             if kept == whole == file.seek(0, os.SEEK_END):
-                self._places = places
+                self._offsets = offsets
                 return
             with atomic_file(self.path) as copy:
-                self._places = {}
-                for key, offset in sorted(places.items(), key=lambda item: item[1]):
+                self._offsets = {}
+                for key, offset in sorted(offsets.items(), key=lambda item: item[1]):
                     file.seek(offset)
-                    self._places[key] = copy.tell()
+                    self._offsets[key] = copy.tell()
                     copy.write(file.readline().rstrip(b"\n") + b"\n")
 
 
 def _finished(path: Path) -> tuple[dict[tuple[str, int], int], int]:
-    """Where the finished pages of an earlier report stand, and its size.
+    """Return the offsets of the finished pages in an earlier report, and its size.
 
-    Torn lines and failures are dropped: they come again.
+    Incomplete lines and failures are dropped, because those pages will be converted again.
     """
-    places: dict[tuple[str, int], int] = {}
+    offsets: dict[tuple[str, int], int] = {}
     offset = 0
     with path.open("rb") as file:
         begins = file.read(len(BEGINNING))
@@ -172,8 +174,8 @@ def _finished(path: Path) -> tuple[dict[tuple[str, int], int], int]:
                 values = json.loads(line)
                 key = (str(values["input"]), int(values["page"]))
                 if values["status"] != "failed":
-                    places[key] = offset
+                    offsets[key] = offset
             except (ValueError, KeyError, TypeError):
                 pass
             offset += len(line)
-    return places, offset
+    return offsets, offset

@@ -1,8 +1,8 @@
-"""Sliding windows over a page of any size, blended without seams; memory does not grow with its height.
+"""Sliding windows over a page of any size, blended without seams; memory does not grow with the page's height.
 
-The core is a pure function of rows and a prediction: the network, an ONNX session or a test's formula alike.
-Windows lie on a grid (tops x lefts), so their weights are products of two one-dimensional profiles, each
-normalised to sum to one at every row and column: no division is left for the page.
+The core is a pure function of a page and a prediction, which may be the network, an ONNX session or the formula of a
+test. Windows lie on a grid (tops x lefts), so their weights are products of two one-dimensional profiles. Each profile
+is normalised to sum to one at every row and column, so that no division is left for the page.
 
 >>> import numpy as np
 >>> page = np.full((700, 900), 255, np.uint8)
@@ -16,25 +16,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from drmamba.config import WindowConfig
+from drmamba.config import STRIDES, WindowConfig
 from drmamba.images import RGB, ArraySource, PageSource
 
-GRID = 32  # the network's coarsest step: windows of whole steps waste nothing
+GRID = STRIDES[-1]  # pixels; the step of the network, so that windows of whole steps waste nothing
 
-Probability = NDArray[np.float32]  # (rows, width), of ink
-Predict = Callable[
-    [Iterator[RGB]], Iterator[Probability]
-]  # windows in, in the same order their probabilities
+Probability = NDArray[np.float32]  # (rows, width): the probability of ink
+# A prediction takes windows and yields their probabilities in the same order.
+Predict = Callable[[Iterator[RGB]], Iterator[Probability]]
+WindowPlace = tuple[int, int, int, int]  # top, left, height and width of a window on the page
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Where windows start along one side of a page, and how much each counts at each of its pixels."""
+    """Where windows start along one side of a page, and the weight of each window at each of its pixels."""
 
     starts: tuple[int, ...]
     size: int
@@ -42,9 +41,9 @@ class Axis:
 
     @classmethod
     def cover(cls, length: int, window: int, stride: int, *, fit: bool = False) -> Axis:
-        """Windows at most stride apart, evenly spread from edge to edge; one smaller on a short side.
+        """Return windows at most a stride apart, evenly spread from edge to edge; a short side has one smaller window.
 
-        With `fit` windows may be smaller than asked for: as many, overlapping no more than they must.
+        With `fit`, windows may be smaller than requested: there are as many, and they overlap no more than they must.
         """
         overlap = window - stride
         count = 1 if length <= window else -(-(length - overlap) // stride)
@@ -53,7 +52,7 @@ class Axis:
             needed = -(-(length + (count - 1) * overlap) // count)
             size = min(window, -(-needed // GRID) * GRID)
         starts = tuple((length - size) * i // max(1, count - 1) for i in range(count))
-        # A raised cosine: a window says most about its middle and fades out where its context ends.
+        # The raised cosine trusts a window most in its middle and fades out where its context ends.
         profile = np.sin(np.pi * (np.arange(size) + 0.5) / size) ** 2
         total = np.zeros(length)
         for start in starts:
@@ -70,13 +69,13 @@ class Band:
     probability: Probability
 
 
-def bands(rows: PageSource, predict: Predict, config: WindowConfig | None = None) -> Iterator[Band]:
-    """Finished rows from top to bottom; at any time only the rows under one line of windows are held."""
+def bands(source: PageSource, predict: Predict, config: WindowConfig | None = None) -> Iterator[Band]:
+    """Yield finished rows from top to bottom; at any time only the rows under one line of windows are held."""
     config = config or WindowConfig()
-    down = Axis.cover(rows.height, config.window, config.stride, fit=config.fit)
-    across = Axis.cover(rows.width, config.window, config.stride, fit=config.fit)
-    results = predict(_windows(rows, down, across))
-    open_rows = np.zeros((down.size, rows.width), np.float32)  # from `top` on, not finished yet
+    down = Axis.cover(source.height, config.window, config.stride, fit=config.fit)
+    across = Axis.cover(source.width, config.window, config.stride, fit=config.fit)
+    results = predict(_windows(source, down, across))
+    open_rows = np.zeros((down.size, source.width), np.float32)  # rows from `top` on, not finished yet
     for row, top in enumerate(down.starts):
         for column, left in enumerate(across.starts):
             found = next(results)
@@ -84,28 +83,28 @@ def bands(rows: PageSource, predict: Predict, config: WindowConfig | None = None
             open_rows[:, left : left + across.size] += weighted
         last = row + 1 == len(down.starts)
         done = down.size if last else down.starts[row + 1] - top
-        # Weights sum to one up to rounding: keep a probability a probability.
+        # Weights sum to one only up to rounding, so probabilities are clipped.
         yield Band(top, np.clip(open_rows[:done], 0, 1))
         if not last:
             open_rows[:-done] = open_rows[done:].copy()
             open_rows[-done:] = 0
 
 
-def places(height: int, width: int, config: WindowConfig | None = None) -> list[tuple[int, int, int, int]]:
-    """Top, left, height and width of every window on a page of this size, in the order of `bands`."""
+def places(height: int, width: int, config: WindowConfig | None = None) -> list[WindowPlace]:
+    """Return the place of every window on a page of this size, in the order of `bands`."""
     config = config or WindowConfig()
     down = Axis.cover(height, config.window, config.stride, fit=config.fit)
     across = Axis.cover(width, config.window, config.stride, fit=config.fit)
     return [(top, left, down.size, across.size) for top in down.starts for left in across.starts]
 
 
-def _windows(rows: PageSource, down: Axis, across: Axis) -> Iterator[RGB]:
-    """Every window, line by line; rows shared by two lines of windows are read once."""
-    held = np.empty((0, rows.width, 3), np.uint8)
+def _windows(source: PageSource, down: Axis, across: Axis) -> Iterator[RGB]:
+    """Yield every window, line by line; rows shared by two lines of windows are read once."""
+    held = np.empty((0, source.width, 3), np.uint8)
     first = 0
     for top in down.starts:
         end = first + len(held)
-        fresh = rows.rows(max(top, end), top + down.size)
+        fresh = source.rows(max(top, end), top + down.size)
         held = fresh if end <= top else np.concatenate([held[top - first :], fresh])
         first = top
         for left in across.starts:
@@ -115,24 +114,14 @@ def _windows(rows: PageSource, down: Axis, across: Axis) -> Iterator[RGB]:
 def probability(
     page: NDArray[np.uint8] | PageSource, predict: Predict, config: WindowConfig | None = None
 ) -> Probability:
-    """The whole page at once, (H, W), from an array or rows; for scoring and small pages."""
-    rows = page if isinstance(page, PageSource) else ArraySource(page)
-    whole = np.empty((rows.height, rows.width), np.float32)
-    for band in bands(rows, predict, config):
+    """Return the probability of a whole page, (H, W), from an array or a source; for scoring and small pages."""
+    source = page if isinstance(page, PageSource) else ArraySource(page)
+    whole = np.empty((source.height, source.width), np.float32)
+    for band in bands(source, predict, config):
         whole[band.top : band.top + len(band.probability)] = band.probability
     return whole
 
 
 def each(predict: Callable[[RGB], Probability]) -> Predict:
-    """A prediction for one window as one for many."""
+    """Return a prediction for many windows from one for a single window."""
     return lambda windows: map(predict, windows)
-
-
-def batched(predict: Callable[[NDArray[np.uint8]], Probability], size: int) -> Predict:
-    """A prediction for a batch (n, h, w, 3) -> (n, h, w) as one for a stream of windows."""
-
-    def stream(windows: Iterator[RGB]) -> Iterator[Probability]:
-        while batch := list(islice(windows, size)):
-            yield from predict(np.stack(batch))
-
-    return stream

@@ -11,7 +11,7 @@ from drmamba.config import EngineConfig, ModelConfig, PushConfig
 from drmamba.errors import CheckpointError, ConfigError
 from drmamba.files import sha256
 from drmamba.inference.models import find_model
-from drmamba.inference.onnx_runtime import OnnxRuntime
+from drmamba.inference.runtime.onnx import OnnxRuntime
 from drmamba.integrations.card import card
 from drmamba.model.hub_files import EXPORTED, WEIGHTS, parse_id, upload
 

@@ -2,8 +2,8 @@
 
     ocrmypdf --plugin drmamba.integrations.ocrmypdf scan.pdf out.pdf
 
-Pages run in OCRmyPDF's own threads or processes. Threads share one model with as many lanes as there are `--jobs`;
-a process has a model of its own with one lane. Either way no more than `--jobs` windows are under way at once.
+Pages run in OCRmyPDF's own threads or processes. Threads share one model with as many workers as there are `--jobs`;
+a process has a model of its own with one worker. Either way no more than `--jobs` windows are under way at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ocrmypdf.pdfinfo import PdfInfo
     from PIL import Image
 
-    from drmamba.inference.binarizer import Binarizer, Page
+    from drmamba.inference.binarizer import BinarizedPage, Binarizer
 
 try:
     from ocrmypdf import BadArgsError, ExitCodeException, hookimpl
@@ -51,8 +51,8 @@ def add_options(parser: ArgumentParser) -> None:
     group.add_argument(
         "--drmamba-keep",
         action="store_true",
-        help="The PDF shows the black-and-white pages, in place of the scans (pages that have text already, "
-        "or no picture, stay as they are unless --force-ocr is given)",
+        help="Show the black-and-white pages in the PDF in place of the scans. (Pages that have text already, "
+        "or no picture, stay as they are unless --force-ocr is given.)",
     )
     group.add_argument(
         "--drmamba-model", default=MODEL, help="A preset's name, a file or a Hub id (default: %(default)s)"
@@ -61,22 +61,24 @@ def add_options(parser: ArgumentParser) -> None:
         "--drmamba-threshold",
         type=float,
         default=DEFAULT.threshold,
-        help="Of the probability, above which is ink (default: %(default)s)",
+        help="Pixels with a probability above this are ink (default: %(default)s)",
     )
     group.add_argument(
         "--drmamba-suppress",
         type=float,
         default=DEFAULT.suppress,
-        help="Strength of the background's suppression: 0 none, above 1 stronger (default: %(default)s)",
+        help="The strength of background suppression; 0 turns it off, above 1 is stronger (default: %(default)s)",
     )
     group.add_argument(
         "--drmamba-scale",
         type=_scale,
         default=DEFAULT.scale,
-        help="Of the page as the network sees it: auto or a number (default: %(default)s)",
+        help="The scale at which the network sees a page, auto or a number (default: %(default)s)",
     )
     group.add_argument(
-        "--drmamba-device", default=ENGINE.device, help="auto, cpu, cuda, cuda:1, ... (default: %(default)s)"
+        "--drmamba-device",
+        default=ENGINE.device,
+        help="The device, such as auto, cpu, cuda or cuda:1 (default: %(default)s)",
     )
 
 
@@ -169,8 +171,8 @@ def _config(options: OcrOptions) -> InferenceConfig:
     return InferenceConfig.from_dict({name: _option(options, name, getattr(DEFAULT, name)) for name in names})
 
 
-def _binarized(options: OcrOptions, image: Image.Image) -> Page:
-    """One page, and a word in the log if it is doubtful."""
+def _binarized(options: OcrOptions, image: Image.Image) -> BinarizedPage:
+    """Binarize one page, and log a warning if the result is doubtful."""
     from drmamba.images import as_page_source
     from drmamba.inference.quality import FLAGS
 
@@ -189,13 +191,13 @@ def _binarizer(options: OcrOptions) -> Binarizer:
     from drmamba.inference.binarizer import UNTRAINED, Binarizer, UntrainedWarning
 
     model, device = _option(options, "model", MODEL), _option(options, "device", ENGINE.device)
-    lanes = (options.jobs or 0) if options.use_threads else 1
-    key = (os.getpid(), model, device, lanes)
+    workers = (options.jobs or 0) if options.use_threads else 1
+    key = (os.getpid(), model, device, workers)
     with _loading:
         if key not in _binarizers:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UntrainedWarning)  # said below, as this program says things
-                loaded = Binarizer.from_pretrained(model, engine=EngineConfig(device=device, workers=lanes))
+                loaded = Binarizer.from_pretrained(model, engine=EngineConfig(device=device, workers=workers))
             if not loaded.provenance.trained:
                 log.warning(UNTRAINED.format(model))
             _binarizers[key] = loaded

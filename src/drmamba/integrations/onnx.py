@@ -32,11 +32,11 @@ from drmamba.checkpoint import Provenance, header
 from drmamba.config import STRIDES, Directions, EngineConfig, ModelConfig
 from drmamba.errors import BackendError, CheckpointError, MissingExtra
 from drmamba.files import write_atomic
-from drmamba.inference import onnx_runtime
 from drmamba.inference.models import load_model
-from drmamba.inference.onnx_runtime import OnnxRuntime
-from drmamba.inference.runtime import Reduced, Windows
-from drmamba.inference.torch_runtime import TorchRuntime
+from drmamba.inference.runtime import onnx as onnx_runtime
+from drmamba.inference.runtime.base import ReducedPage, Windows
+from drmamba.inference.runtime.onnx import OnnxRuntime
+from drmamba.inference.runtime.torch import TorchRuntime
 from drmamba.integrations.onnx_graph import (
     AFTER,
     BEFORE,
@@ -111,7 +111,7 @@ def compare(network: DRMamba, data: bytes) -> float:
     lane, worst, rng = fused(network), 0.0, np.random.default_rng(1)
     looks: list[tuple[Any, Any]] = [(None, None)]  # no page, then pages as both see them
     if network.config.context:
-        looks += [(own.look(lane, page), exported.look(None, page)) for page in _trial_pages()]
+        looks += [(own.see_page(lane, page), exported.see_page(None, page)) for page in _trial_pages()]
     conventions = range(max(1, len(network.config.conventions)))
     for windows, suppress in _trials():
         places = rng.uniform(0, 500, (len(windows), 2)).astype(np.float32)
@@ -292,7 +292,7 @@ def _trials() -> Iterator[tuple[Windows, float]]:
         yield np.repeat(np.clip(page, 0, 255).astype(np.uint8)[None, :, :, None], 3, axis=3), suppress
 
 
-def _trial_pages() -> Iterator[Reduced]:
+def _trial_pages() -> Iterator[ReducedPage]:
     """Reduced pages: one larger than the windows' places reach, and one smaller than a cell."""
     rng = np.random.default_rng(2)
     yield rng.integers(0, 256, (290, 203, 3), np.uint8)

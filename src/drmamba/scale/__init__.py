@@ -1,1 +1,1 @@
-"""Beyond one machine: the same batch on a Ray cluster, over shared folders or object stores."""
+"""Beyond one machine: the batch on a Ray cluster, over shared folders or object stores."""

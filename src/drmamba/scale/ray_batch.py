@@ -1,12 +1,12 @@
-"""A batch on a Ray cluster: the local engine's jobs and records, its work done by a pool of model actors.
+"""A batch on a Ray cluster: the same jobs and records as on one machine, with the work done by a pool of actors.
 
-Ray Data streams tasks of a few files each to the actors and gives lost tasks to others. The driver keeps
-account of every file: what no task has answered for at the end goes into another round. Ray is imported in
-this file only.
+Ray Data streams tasks of a few files each to the actors and gives lost tasks to others. The driver keeps account of
+every file; files without records at the end go into another round. Ray is imported in this file only.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
 import os
@@ -21,27 +21,30 @@ from typing import Any, Self
 
 from drmamba.config import PRESETS, EngineConfig, InferenceConfig, ScaleConfig
 from drmamba.errors import ClusterError, MissingExtra
-from drmamba.inference.batch import BatchOptions, page_memory, tidy
+from drmamba.inference.batch import BatchOptions, tidy
 from drmamba.inference.binarizer import Binarizer, UntrainedWarning
-from drmamba.inference.jobs import Job
-from drmamba.inference.onnx_runtime import OnnxRuntime
+from drmamba.inference.jobs import FileJob
+from drmamba.inference.memory import page_memory
 from drmamba.inference.records import PageRecord
-from drmamba.scale.stores import Store
-from drmamba.scale.tries import Begun, Tries
+from drmamba.inference.runtime.onnx import OnnxRuntime
+from drmamba.scale.stores import FileStore
+from drmamba.scale.task_log import TaskLedger, TaskStart
 from drmamba.scale.worker import Assignment, PageWorker, from_json
 
-PORT = 6379  # of a cluster whose address names none
-STORE = 200_000_000  # bytes of shared memory in a cluster of our own: rows and records are small
+PORT = 6379  # the port of a cluster whose address names none
+OBJECT_STORE_BYTES = (
+    200_000_000  # bytes; shared memory of a cluster that is started here, for small rows and records
+)
 
 
 def _ray() -> Any:
-    """Ray itself, or the name of the extra that brings it."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing here calls home
+    """Return Ray; if it is missing, the error names the extra to install."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage statistics are sent
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what goes wrong is told here, in our words
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # errors are reported here instead
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of libraries about each other
+            warnings.simplefilter("ignore")  # libraries warn about each other
             import ray
             import ray.data
     except ImportError as error:
@@ -49,52 +52,58 @@ def _ray() -> Any:
     return ray
 
 
-class RayNotebook:
-    """The workers' end of `Tries`, which lives in an actor beside the driver."""
+class RayTaskLog:
+    """A handle of the `TaskLedger`, which lives in an actor beside the driver."""
 
     def __init__(self, actor: Any) -> None:
         self.actor = actor
 
-    def begin(self, files: list[int]) -> Begun:
-        """A worker starts on these files."""
-        begun: Begun = _ray().get(self.actor.begin.remote(files))
-        return begun
+    def start(self, files: list[int]) -> TaskStart:
+        """Note that a worker starts a task of these files."""
+        start: TaskStart = _ray().get(self.actor.start.remote(files))
+        return start
 
-    def begin_alone(self, file: int) -> int:
-        """A worker starts on this file alone; how often that happened before."""
-        return int(_ray().get(self.actor.begin_alone.remote(file)))
+    def start_alone(self, file: int) -> int:
+        """Note that a worker starts this file alone; return how often that happened before."""
+        return int(_ray().get(self.actor.start_alone.remote(file)))
 
     def finish(self, file: int, records: str) -> None:
-        """A file is done: its records, as JSON. Waits, so that they are safe when the next file is begun."""
+        """Store the records of a finished file, as JSON; they are safe when this returns."""
         _ray().get(self.actor.finish.remote(file, records))
 
 
 @dataclass(frozen=True)
-class Actor:
-    """How an actor is made on the cluster; what it needs comes through the object store, once a machine."""
+class ActorFactory:
+    """Makes the worker of an actor; what it needs is sent through the object store, once a machine."""
 
     assignment: Any  # a reference to an Assignment
-    notebook: Any  # a handle of Tries
+    ledger: Any  # a handle of the TaskLedger
     worker: type[PageWorker]
 
     def __call__(self) -> PageWorker:
-        """The worker, in its process."""
-        return self.worker(_ray().get(self.assignment), RayNotebook(self.notebook))
+        """Return the worker, in its process."""
+        return self.worker(_ray().get(self.assignment), RayTaskLog(self.ledger))
 
 
 class RayWorker:
-    """What Ray Data calls."""
+    """What Ray Data makes in each actor, calls with each task, and deletes when the actor ends."""
 
-    def __init__(self, actor: Actor) -> None:
-        self.work = actor()
+    def __init__(self, make: ActorFactory) -> None:
+        self.worker = make()
+        atexit.register(self.worker.close)  # for an actor that ends without deleting this
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, list[Any]]:
-        """A task."""
-        return self.work(rows)
+        """Do a task."""
+        return self.worker(rows)
+
+    def __del__(self) -> None:
+        if hasattr(self, "worker"):
+            atexit.unregister(self.worker.close)
+            self.worker.close()
 
 
 class RayBatch:
-    """Runs jobs on a cluster; used like the local `Batch`. Close it, or use it in a `with`, to leave the cluster."""
+    """Runs jobs on a cluster like the local `Batch`; close it, or use it in a `with`, to leave the cluster."""
 
     def __init__(
         self,
@@ -114,15 +123,17 @@ class RayBatch:
             config or InferenceConfig(),
             options or BatchOptions(),
         )
-        page_memory(1, config, engine.max_memory)  # too little is told here, not by every worker
-        _ray()  # if it is missing, that is told first
+        page_memory(
+            1, config, engine.max_memory
+        )  # too little memory is reported here and not by every worker
+        _ray()  # a missing library is reported first
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UntrainedWarning)  # whoever asks sees it in the provenance
+            warnings.simplefilter("ignore", UntrainedWarning)  # the provenance says it
             one = replace(engine, workers=1, device="cpu")
             with Binarizer.from_pretrained(model, config=config, engine=one) as made:
                 self.provenance, sha256 = made.provenance, made.sha256
-                exported = isinstance(made.lanes.runtime, OnnxRuntime)
-        self._tries: Any = None
+                exported = isinstance(made.pool.runtime, OnnxRuntime)
+        self._ledger: Any = None
         self.ray, self._ours = connect(self.scale.address)
         try:
             self.actors, self.gpu = _pool(
@@ -148,33 +159,33 @@ class RayBatch:
 
     @property
     def place(self) -> str:
-        """What runs, and where."""
+        """How many actors run, and where."""
         nodes = sum(bool(node["Alive"]) for node in self.ray.nodes())
         kind = "GPU" if self.gpu else "core"
         return f"{self.actors} actors of one {kind} each on {nodes} Ray node{'s' * (nodes > 1)}"
 
     @property
     def megapixels(self) -> float:
-        """Of unfinished pages nothing is known."""
+        """What the network has seen; nothing is known about unfinished pages."""
         return 0.0
 
     def stop(self) -> None:
-        """Finish the tasks in hand, then end."""
+        """Finish the tasks under way, then end."""
         self._stop.set()
-        if self._tries is not None:
-            self._tries.stop.remote()
+        if self._ledger is not None:
+            self._ledger.stop.remote()
 
     @property
     def stopped(self) -> bool:
         """Whether `stop` was called."""
         return self._stop.is_set()
 
-    def run(self, jobs: list[Job], tick: Callable[[], None] = lambda: None) -> Iterator[PageRecord]:
-        """Every page's record as its task is finished; `tick` is called a few times a second meanwhile."""
+    def run(self, jobs: list[FileJob], tick: Callable[[], None] = lambda: None) -> Iterator[PageRecord]:
+        """Yield the record of every page as its task is finished; `tick` is called a few times a second meanwhile."""
         if self.tidy:
             tidy(jobs)
         done: queue.SimpleQueue[PageRecord | BaseException | None] = queue.SimpleQueue()
-        # A thread of its own: Ctrl-C must get through to whoever called.
+        # A thread of its own lets Ctrl-C reach the caller.
         threading.Thread(target=self._feed, args=(jobs, done), name="drmamba-ray", daemon=True).start()
         while True:
             try:
@@ -188,25 +199,25 @@ class RayBatch:
                 raise found
             yield found
 
-    def _feed(self, jobs: list[Job], done: queue.SimpleQueue[PageRecord | BaseException | None]) -> None:
+    def _feed(self, jobs: list[FileJob], done: queue.SimpleQueue[PageRecord | BaseException | None]) -> None:
         try:
             for record in self._rounds(jobs):
                 done.put(record)
             done.put(None)
-        except BaseException as error:  # raised again by whoever waits for records
+        except BaseException as error:  # raised again in the thread that waits for records
             done.put(error)
 
-    def _rounds(self, jobs: list[Job]) -> Iterator[PageRecord]:
-        """Until every file has its records."""
-        source = Store(self.stores[0]) if self.stores else None
+    def _rounds(self, jobs: list[FileJob]) -> Iterator[PageRecord]:
+        """Run rounds until every file has its records."""
+        source = FileStore(self.stores[0]) if self.stores else None
         left, idle = dict(enumerate(jobs)), 0
-        self._tries = self._notebook()
+        self._ledger = self._new_ledger()
         while left and not self.stopped:
             before, trouble = len(left), None
             try:
                 for file, text in self._round(left):
                     if left.pop(file, None) is None:
-                        continue  # answered twice: by a worker taken for dead, and by the next
+                        continue  # a worker that was taken for dead has answered, too
                     for record in from_json(text):
                         yield replace(record, input=source.name(record.input)) if source else record
             except self.ray.exceptions.RayError as error:
@@ -218,33 +229,33 @@ class RayBatch:
             if idle == self.scale.rounds:
                 raise ClusterError(f"the cluster does not finish {len(left)} files: {reason}") from trouble
             self.say(f"{len(left)} files are left and go into another round ({reason})")
-        repeated = self.ray.get(self._tries.repeated.remote())
+        repeated = self.ray.get(self._ledger.repeated.remote())
         if repeated:
             self.say(f"workers were lost on the way; {repeated} tasks were begun again by others")
 
-    def _notebook(self) -> Any:
-        """Beside the driver: it lives as long as the run does, whatever happens to other nodes."""
+    def _new_ledger(self) -> Any:
+        """Return a ledger beside the driver, which lives as long as the run, whatever happens to other nodes."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         here = self.ray.get_runtime_context().get_node_id()
         stay = NodeAffinitySchedulingStrategy(node_id=here, soft=False)
-        return self.ray.remote(Tries).options(num_cpus=0, scheduling_strategy=stay).remote()
+        return self.ray.remote(TaskLedger).options(num_cpus=0, scheduling_strategy=stay).remote()
 
-    def _round(self, jobs: dict[int, Job]) -> Iterator[tuple[int, str]]:
-        """(file, its records), in the order in which tasks end."""
+    def _round(self, jobs: dict[int, FileJob]) -> Iterator[tuple[int, str]]:
+        """Yield (file, its records) in the order in which tasks end."""
         data = self.ray.data
         _quiet(data.DataContext.get_current())
         size = min(self.scale.files, max(1, len(jobs) // (8 * self.actors)))
         rows = [
             {"file": file, "source": str(job.source), "output": str(job.output)} for file, job in jobs.items()
         ]
-        actor = Actor(self.ray.put(self.assignment), self._tries, self.worker)
+        actor = ActorFactory(self.ray.put(self.assignment), self._ledger, self.worker)
         memory = self.assignment.engine.max_memory
         results = data.from_items(rows, override_num_blocks=-(-len(rows) // size)).map_batches(
             RayWorker,
             fn_constructor_args=[actor],
             batch_size=None,  # a block is a task
-            # A smaller pool still works, so that one that lost a node ends what it has begun.
+            # A smaller pool also works, so that a cluster that lost a node can finish.
             compute=data.ActorPoolStrategy(
                 min_size=1,
                 max_size=self.actors,
@@ -260,11 +271,11 @@ class RayBatch:
             files = [int(file) for file in batch["file"]]
             if files:
                 yield from zip(files, batch["records"], strict=True)
-                self._tries.receive.remote(files)
+                self._ledger.receive.remote(files)
 
     def close(self) -> None:
-        """Leave the cluster; one that was started for this batch ends."""
-        self._tries = None
+        """Leave the cluster; a cluster that was started for this batch ends."""
+        self._ledger = None
         if self._ours:
             self._ours = False
             self.ray.shutdown()
@@ -279,16 +290,17 @@ class RayBatch:
 
 
 def connect(address: str) -> tuple[Any, bool]:
-    """Ray, connected, and whether the connection is ours to end."""
+    """Return Ray, connected, and whether this call made the connection."""
     ray = _ray()
     if ray.is_initialized():
         return ray, False
     own = address == "local"
-    options: dict[str, Any] = {"include_dashboard": False, "object_store_memory": STORE} if own else {}
+    options: dict[str, Any] = (
+        {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES} if own else {}
+    )
     if own:
-        os.environ.setdefault(
-            "RAY_worker_niceness", "0"
-        )  # Ray's 15 is for machines that do something else too
+        # Ray's default of 15 is meant for machines that also do other work.
+        os.environ.setdefault("RAY_worker_niceness", "0")
     if not own and address != "auto" and ":" not in address:
         address = f"{address}:{PORT}"
     try:
@@ -306,7 +318,7 @@ def connect(address: str) -> tuple[Any, bool]:
 
 
 def _pool(nodes: list[dict[str, Any]], engine: EngineConfig) -> tuple[int, bool]:
-    """How many actors the cluster holds, each with a core, its memory, and a GPU if there are any."""
+    """Return how many actors the cluster holds, each with a core, its memory, and a GPU if there are any."""
     alive = [node["Resources"] for node in nodes if node["Alive"]]
     gpu = engine.device != "cpu" and any(node.get("GPU", 0) >= 1 for node in alive)
     if not gpu and engine.device not in ("auto", "cpu"):
@@ -330,7 +342,7 @@ def _pool(nodes: list[dict[str, Any]], engine: EngineConfig) -> tuple[int, bool]
 
 
 def _quiet(context: Any) -> None:
-    """No bars and tables of Ray's own between ours."""
+    """Switch off the progress bars and tables of Ray Data."""
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     context.verbose_stats_logs = False
@@ -339,12 +351,12 @@ def _quiet(context: Any) -> None:
 
 
 def _reason(error: BaseException | None) -> str:
-    """One line about what went wrong."""
+    """Return one line about what went wrong."""
     if error is None:
         return "their tasks were lost"
     with contextlib.suppress(Exception):
         cause = getattr(error, "cause", None) or error.__cause__
-        if cause is not None and str(cause):  # Ray Data puts an empty one before its own
+        if cause is not None and str(cause):  # Ray Data raises from an empty exception
             error = cause
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1] if lines else ''}"

@@ -1,4 +1,4 @@
-"""Object stores and other file systems behind a URI (s3://, gs://, abfs://, hdfs://, fsspec's), through pyarrow."""
+"""Object stores and other file systems behind a URI (s3://, gs://, abfs://, hdfs:// and those of fsspec)."""
 
 from __future__ import annotations
 
@@ -14,51 +14,51 @@ from urllib.parse import urlsplit, urlunsplit
 
 from drmamba.errors import FileError, InputError, MissingExtra
 from drmamba.files import PARTIAL_SUFFIX
-from drmamba.inference.jobs import Format, Job, Shard, is_source, name_outputs, refuse_overwriting
+from drmamba.inference.jobs import FileJob, Format, Shard, is_source, name_outputs, refuse_overwriting
 
-# Where an object appears when its upload has ended, and not before. Elsewhere a file is uploaded under
-# another name and then renamed.
-WHOLE = {"s3", "gcs", "gs", "abfs"}
-PIECE = 8 << 20  # bytes copied at once
+# In these stores an object appears only when its upload has ended. Elsewhere a file is uploaded under another name and
+# then renamed.
+ATOMIC_UPLOADS = {"s3", "gcs", "gs", "abfs"}
+COPY_BYTES = 8 << 20  # bytes; so many are copied at once
 
 
 def is_uri(text: str) -> bool:
-    """Whether this names a place in a store and not a file here."""
+    """Return whether this names a place in a store and not a file on this machine."""
     return "://" in text
 
 
-class Store:
-    """Files below a URI; their names are relative to it."""
+class FileStore:
+    """Files below a URI; their paths are relative to it."""
 
     def __init__(self, uri: str) -> None:
         self.uri = uri if is_uri(uri) else Path(uri).absolute().as_uri()
         self.shown = _shown(self.uri)
         self.files, root = _filesystem(self.uri, self.shown)
         self.root = root.rstrip("/")
-        # fsspec's kinds come as "py::fsspec+s3" or "py::fsspec+('s3', 's3a')"
-        self.whole = bool(WHOLE & set(re.findall(r"\w+", self.files.type_name)))
+        # The types of fsspec are written "py::fsspec+s3" or "py::fsspec+('s3', 's3a')"
+        self.atomic = bool(ATOMIC_UPLOADS & set(re.findall(r"\w+", self.files.type_name)))
 
     @property
     def place(self) -> str:
-        """The same for two URIs of one place."""
+        """A key that is the same for two URIs of one place."""
         root = str(Path(self.root).resolve()) if self.files.type_name == "local" else normpath(self.root)
         return f"{self.files.type_name}:{root}"
 
     def name(self, path: str | PurePosixPath) -> str:
-        """What a file is called in reports."""
+        """Return the name of a file in reports."""
         return f"{self.shown}/{path}" if str(path) not in ("", ".") else self.shown
 
     def exists(self, path: str | PurePosixPath) -> bool:
-        """Whether there is such a file."""
+        """Return whether there is such a file."""
         return bool(self.files.get_file_info(self._full(path)).is_file)
 
     def walk(self) -> Iterator[str]:
-        """Readable files, in a stable order; one listing, however many there are."""
+        """Yield readable files in a stable order; one listing finds them all."""
         from pyarrow.fs import FileSelector
 
         try:
             found = self.files.get_file_info(FileSelector(self.root, recursive=True, allow_not_found=False))
-        except Exception as error:  # fsspec's drivers raise what they like
+        except Exception as error:  # the drivers of fsspec may raise anything
             raise InputError(f"cannot list {self.shown}: {error}") from error
         names = (info.path.removeprefix(self.root).lstrip("/") for info in found if info.is_file)
         for name in sorted(names):
@@ -71,7 +71,7 @@ class Store:
         to.parent.mkdir(parents=True, exist_ok=True)
         try:
             with self.files.open_input_stream(self._full(path)) as source, to.open("wb") as target:
-                shutil.copyfileobj(source, target, PIECE)
+                shutil.copyfileobj(source, target, COPY_BYTES)
         except OSError as error:
             raise FileError(f"cannot read {self.name(path)}: {error}") from error
         return to
@@ -80,19 +80,19 @@ class Store:
         """Copy a file to the store, where it appears whole or not at all."""
         full = self._full(path)
         folder, _, _ = full.rpartition("/")
-        upload = full if self.whole else f"{folder}/.{secrets.token_hex(12)}{PARTIAL_SUFFIX}"
+        upload = full if self.atomic else f"{folder}/.{secrets.token_hex(12)}{PARTIAL_SUFFIX}"
         try:
             data = (
                 source.read_bytes()
-            )  # all of it first: a stream that is closed early ends as a short object
-            if not self.whole:
+            )  # read first, because a stream that is closed early leaves a short object
+            if not self.atomic:
                 self.files.create_dir(folder, recursive=True)
             with self.files.open_output_stream(upload) as target:
                 target.write(data)
-            if not self.whole:
+            if not self.atomic:
                 self.files.move(upload, full)
         except OSError as error:
-            if not self.whole:
+            if not self.atomic:
                 with contextlib.suppress(Exception):
                     self.files.delete_file(upload)
             raise FileError(f"cannot write {self.name(path)}: {error}") from error
@@ -106,23 +106,24 @@ def plan_stores(
     out: str,
     format: Format = "png",  # noqa: A002
     shard: Shard | None = None,
-) -> tuple[list[Job], tuple[str, str]]:
-    """Jobs whose paths are relative to two stores, and the stores' URIs; one of them may be a plain folder."""
-    store, target = Store(source), Store(out)
+) -> tuple[list[FileJob], tuple[str, str]]:
+    """Return jobs whose paths are relative to two stores, and their URIs; one store may be a plain folder."""
+    store, target = FileStore(source), FileStore(out)
     here, there = f"{store.place}/", f"{target.place}/"
     if here == there:
         raise InputError(f"{target.shown} would overwrite a source; give another folder with -o")
-    below = (
-        there.removeprefix(here) if there.startswith(here) else None
-    )  # an output folder inside is not read
+    # An output folder inside the source is not read.
+    below = there.removeprefix(here) if there.startswith(here) else None
     found = [(Path(name), Path(name)) for name in store.walk() if below is None or not name.startswith(below)]
-    jobs = name_outputs(found, Path(), format, store.shown, shard, Path.as_posix)  # case counts in stores
+    jobs = name_outputs(
+        found, Path(), format, store.shown, shard, Path.as_posix
+    )  # upper and lower case differ in stores
     refuse_overwriting(jobs, lambda path: here + path.as_posix(), lambda path: there + path.as_posix())
     return jobs, (store.uri, target.uri)
 
 
 def _shown(uri: str) -> str:
-    """What is shown and recorded of a URI: without credentials and options. Azure's container stands before the @."""
+    """Return a URI without credentials and options, for messages and reports; Azure's container precedes the @."""
     parts = urlsplit(uri)
     user, at, host = parts.netloc.rpartition("@")
     if at and parts.scheme in ("abfs", "abfss"):
@@ -131,7 +132,7 @@ def _shown(uri: str) -> str:
 
 
 def _filesystem(uri: str, shown: str) -> tuple[Any, str]:
-    """The file system behind a URI and the path on it: pyarrow's own, or one that fsspec knows."""
+    """Return the file system behind a URI, of pyarrow or of fsspec, and the path on it."""
     try:
         from pyarrow import ArrowInvalid
         from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem

@@ -18,7 +18,7 @@ from drmamba.config import InferenceConfig, Keep, ServiceConfig
 from drmamba.errors import CheckpointError, MissingExtra
 from drmamba.inference.quality import FLAGS
 from drmamba.service.counters import Counters
-from drmamba.service.engine import Engine, Order, Outcome
+from drmamba.service.engine import ConversionEngine, ConversionRequest, Outcome
 from drmamba.service.problems import MEDIA_TYPE, Problem, busy, described, fault, stopping, together
 from drmamba.service.schemas import ANSWERS, BODY, FILES, MEDIA
 from drmamba.service.store import Store
@@ -60,7 +60,7 @@ Name = Annotated[str, PathParameter(pattern="^[A-Za-z0-9_-]{32}$", description="
 class Service:
     """A running service: what its routes share."""
 
-    engine: Engine
+    engine: ConversionEngine
     limits: ServiceConfig
     store: Store = field(init=False)
     counters: Counters = field(init=False)
@@ -108,7 +108,7 @@ class Service:
         config: InferenceConfig,
         form: Format,
         soft: bool,
-    ) -> Order:
+    ) -> ConversionRequest:
         declared = request.headers.get("content-length", "")
         if declared.isdigit() and int(declared) > self.limits.max_bytes:
             await discard(request, self.limits)
@@ -121,9 +121,9 @@ class Service:
             most = self.limits.upload_seconds
             words = f"the upload took more than {most:g} s"
             raise Problem(408, "limit-seconds", words, limit="seconds", allowed=most) from None
-        return Order(uploads, folder, config, form, soft)
+        return ConversionRequest(uploads, folder, config, form, soft)
 
-    async def _finished(self, order: Order, request: Request) -> list[Outcome] | None:
+    async def _finished(self, order: ConversionRequest, request: Request) -> list[Outcome] | None:
         """The outcomes; None if the client went away, and with it the work."""
         work = asyncio.wrap_future(self.engine.submit(order))
         gone = asyncio.ensure_future(disconnected(request))
@@ -142,7 +142,7 @@ class Service:
             gone.cancel()
             work.cancel()  # if the process ends before it does
 
-    def _answer(self, request: Request, order: Order, outcomes: list[Outcome]) -> Response:
+    def _answer(self, request: Request, order: ConversionRequest, outcomes: list[Outcome]) -> Response:
         for outcome in outcomes:
             self.counters.pages.inc(len(outcome.pages))
             self.counters.megapixels.inc(sum(page.megapixels for page in outcome.pages))
@@ -172,7 +172,7 @@ class Service:
             }
         )
 
-    def _file(self, order: Order, outcome: Outcome) -> dict[str, Any]:
+    def _file(self, order: ConversionRequest, outcome: Outcome) -> dict[str, Any]:
         name = outcome.upload.name
         if outcome.problem is not None:
             return {"name": name, "status": "failed", "problem": outcome.problem.body(), "pages": []}
@@ -239,7 +239,7 @@ def build(service: Service) -> FastAPI:
         binarizer = service.engine.binarizer
         config = replace(binarizer.config, threshold=threshold, suppress=suppress, keep=keep)
         try:
-            binarizer.lanes.runtime.convention(keep)
+            binarizer.check(config)
         except CheckpointError as error:  # before the files are read
             await discard(request, service.limits)
             raise Problem(422, "keep", "this service's model knows text only; leave keep out") from error

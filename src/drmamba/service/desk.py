@@ -19,7 +19,7 @@ from PIL import Image
 from drmamba.config import InferenceConfig, replace_values
 from drmamba.errors import InputError
 from drmamba.images import RGB, ArraySource, Bitmap, encode
-from drmamba.inference.binarizer import Page
+from drmamba.inference.binarizer import BinarizedPage
 from drmamba.inference.explain import Exploration, Map
 from drmamba.inference.quality import FLAGS
 from drmamba.service.app import ENDINGS, Service, result_name
@@ -284,7 +284,7 @@ class Desk:
             raise over_limit("pixels", most, words)
         return pixels
 
-    def _note(self, sheet: Sheet, config: InferenceConfig, page: Page) -> None:
+    def _note(self, sheet: Sheet, config: InferenceConfig, page: BinarizedPage) -> None:
         sheet.config, sheet.bitmap, sheet.flags = config, page.bitmap, page.quality.flags
 
     def _picture(self, rgb: RGB, ending: str) -> Path:

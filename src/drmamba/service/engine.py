@@ -1,9 +1,8 @@
-"""The work behind a request: the same batch code as `drmamba binarize`, with a clock and a way to stop."""
+"""The work behind a request: the conversion of `drmamba binarize`, with a deadline and a way to cancel it."""
 
 from __future__ import annotations
 
 import contextlib
-import copy
 import logging
 import math
 import threading
@@ -21,14 +20,15 @@ from drmamba.config import InferenceConfig, ReadingConfig, ServiceConfig
 from drmamba.errors import DRMambaError, ImageError, MemoryLimitError
 from drmamba.images import ArraySource
 from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedPage
-from drmamba.inference.batch import Batch, BatchOptions, Ledger
 from drmamba.inference.binarizer import Binarizer
-from drmamba.inference.jobs import ENDINGS, Job
+from drmamba.inference.conversion import ConversionOptions, FileConversion
+from drmamba.inference.jobs import ENDINGS, FileJob
+from drmamba.inference.memory import estimate_page, page_threads
 from drmamba.inference.records import PageRecord
 from drmamba.service.problems import KNOWN, Problem, out_of_memory, over_limit, told
 
 log = logging.getLogger("drmamba.service")
-UNLIMITED = 10**15  # pixels: the reader below has a limit of its own, with an answer of its own
+UNLIMITED = 10**15  # pixels; the reader below has a limit of its own, with an answer of its own
 
 
 class Cancelled(Exception):  # noqa: N818
@@ -37,15 +37,15 @@ class Cancelled(Exception):  # noqa: N818
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that came in."""
+    """An uploaded file."""
 
-    path: Path  # a random name of ours
-    name: str  # what the client calls it: only ever sent back
+    path: Path  # a random name that the service chose
+    name: str  # the client's name, which is only sent back
 
 
 @dataclass
-class Order:
-    """What a request asks for, and its life line."""
+class ConversionRequest:
+    """What a client asks for, when it must be done, and whether the client still waits for it."""
 
     uploads: list[Upload]
     folder: Path
@@ -62,33 +62,30 @@ class Outcome:
 
     upload: Upload
     pages: list[PageRecord]
-    outputs: list[Path]  # a PNG a page, or one file for all of them
+    outputs: list[Path]  # a PNG a page, or one file for all pages
     softs: list[Path]
     problem: Problem | None = None
 
 
 class WatchedReader(DecoderProcess):
-    """Looks at the order's clock and limits whenever pixels are asked for: between any two lines of windows."""
+    """Checks the request's deadline and the limits whenever the decoder is asked for something."""
 
-    max_waits = 1  # the order's clock is the only one
+    max_waits = 1  # only the request's deadline counts
 
     def __init__(self, memory: int, limits: ServiceConfig, dpi: int) -> None:
         super().__init__(memory, ReadingConfig(max_pixels=UNLIMITED, dpi=dpi))
         self.limits = limits
-        self.order: Order | None = None
-        self.pixels = 0  # of the page in hand
+        self.request: ConversionRequest | None = None
+        self.pixels = 0  # pixels of the page under way
 
     def ask(self, path: Path, request: dict[str, Any], seconds: float) -> tuple[dict[str, Any], bytes]:
-        """The reader's answer, unless the order is at its end."""
+        """Return the decoder's answer, unless the request is cancelled or past its deadline."""
         limits = self.limits
-        if self.order is not None:
-            if self.order.cancelled.is_set():
-                raise Cancelled
-            seconds = min(seconds, self._left() + 1)
+        seconds = min(seconds, self.check() + 1)
         try:
             answer, data = super().ask(path, request, seconds)
         except ImageError as error:
-            self._left()  # a decoder that was given up because of the order's clock is not a bad file
+            self.check()  # a decoder that was stopped at the deadline does not mean a bad file
             if isinstance(error, MemoryLimitError):
                 raise out_of_memory(self.pixels) from error
             raise
@@ -104,70 +101,77 @@ class WatchedReader(DecoderProcess):
             self.pixels = pixels
         return answer, data
 
-    def _left(self) -> float:
-        """Seconds until the order's end; past it, a problem that says so."""
-        left = self.order.deadline - time.monotonic() if self.order else math.inf
+    def check(self) -> float:
+        """Return the seconds until the deadline; raise if it has passed or the request is cancelled."""
+        if self.request is None:
+            return math.inf
+        if self.request.cancelled.is_set():
+            raise Cancelled
+        left = self.request.deadline - time.monotonic()
         if left <= 0:
             most = self.limits.max_seconds
             raise over_limit("seconds", most, f"took more than {most:g} s of work", 422)
         return left
 
 
-class Conversion(Batch):
-    """A batch for one order: its own settings, everybody's memory."""
+class PageEstimate:
+    """The memory that a page needs; more than there can ever be is a problem that counts in pixels."""
 
-    def __init__(self, binarizer: Binarizer, options: BatchOptions, ledger: Ledger | None = None) -> None:
-        super().__init__(binarizer, options)
-        self.ledger = ledger or self.ledger
+    def __init__(self, config: InferenceConfig, soft: bool, total: int) -> None:
+        self.config, self.soft, self.total = config, soft, total
 
-    def convert(self, job: Job, reader: DecoderProcess) -> Iterator[PageRecord]:
-        """A file's pages as they are finished; whatever is wrong with it is raised."""
-        return self._pages(job, self._origin(job), reader)
-
-    def _need(self, rows: IsolatedPage) -> int:
-        """Memory for a page; more than there can ever be is a problem that counts in pixels."""
-        need = super()._need(rows)
-        if need > self.ledger.total:
-            raise out_of_memory(rows.width * rows.height, self._fitting(rows))
+    def __call__(self, page: IsolatedPage) -> int:
+        """Return the bytes that a page needs."""
+        need = self._need(page, 20)
+        if need > self.total:
+            raise out_of_memory(page.width * page.height, self._largest(page))
         return need
 
-    def _fitting(self, rows: IsolatedPage) -> int:
-        """Pixels of the largest page of this kind and shape that there is memory for, to a twentieth."""
-        for share in range(19, 0, -1):
-            smaller, side = copy.copy(rows), math.sqrt(share / 20)
-            smaller.width, smaller.height = int(rows.width * side), int(rows.height * side)
-            smaller.decode_bytes = rows.decode_bytes * share // 20
-            if super()._need(smaller) <= self.ledger.total:
-                return smaller.width * smaller.height
+    def _largest(self, page: IsolatedPage) -> int:
+        """Return the pixels of the largest page of this kind and shape that fits, to a twentieth."""
+        for twentieths in range(19, 0, -1):
+            if self._need(page, twentieths) <= self.total:
+                height, width = _shrunk(page, twentieths)
+                return width * height
         return 0
 
+    def _need(self, page: IsolatedPage, twentieths: int) -> int:
+        height, width = _shrunk(page, twentieths)
+        decode_bytes = page.decode_bytes * twentieths // 20
+        return estimate_page(height, width, decode_bytes, self.config, soft=self.soft)
 
-class Engine:
-    """Threads that work on orders; all share one network's lanes and one memory limit."""
+
+def _shrunk(page: IsolatedPage, twentieths: int) -> tuple[int, int]:
+    """Return the height and width of a page of the same shape with so many twentieths of its pixels."""
+    side = math.sqrt(twentieths / 20)
+    return int(page.height * side), int(page.width * side)
+
+
+class ConversionEngine:
+    """Threads that work on requests; all share one network and one memory limit."""
 
     def __init__(
         self, binarizer: Binarizer, limits: ServiceConfig, reading: ReadingConfig | None = None
     ) -> None:
         self.binarizer, self.limits, self.reading = binarizer, limits, reading or ReadingConfig()
-        shared = Conversion(binarizer, BatchOptions())
-        self.threads, self.ledger = shared.threads, shared.ledger
+        self.threads, self.ledger = page_threads(binarizer.pool.count), FileConversion(binarizer).ledger
         self.ready = threading.Event()
-        self.fault = ""  # why it never will be
+        self.fault = ""  # why the engine will never be ready
         self._own = threading.local()
         self._readers: list[WatchedReader] = []
-        self._pool = ThreadPoolExecutor(self.threads, "drmamba-order")
+        self._pool = ThreadPoolExecutor(self.threads, "drmamba-request")
         self._pool.submit(self._warm_up)
 
-    def submit(self, order: Order) -> Future[list[Outcome]]:
-        """Work on an order when its turn comes."""
-        return self._pool.submit(self.work, order)
+    def submit(self, request: ConversionRequest) -> Future[list[Outcome]]:
+        """Work on a request when a thread is free."""
+        return self._pool.submit(self.work, request)
 
     def measure(self, path: Path, number: int) -> tuple[int, int]:
-        """The pixels that a page of a file declares, counted from 1, and how many pages there are."""
+        """Return the pixels that a page of a file declares, counted from 1, and how many pages there are."""
         return self._pool.submit(self._measure, path, number).result()
 
     def read_page(self, path: Path, number: int) -> ArraySource:
-        """A page of a file, counted from 1; decoded as safely as any other."""
+        """Return a page of a file, counted from 1; it is decoded as safely as any other."""
         return self._pool.submit(self._read_page, path, number).result()
 
     def _measure(self, path: Path, number: int) -> tuple[int, int]:
@@ -184,40 +188,45 @@ class Engine:
 
     @contextlib.contextmanager
     def _page(self, path: Path, number: int) -> Iterator[IsolatedPage]:
-        """A page that is not decoded yet."""
+        """Provide a page that is not decoded yet."""
         reader = self._reader()
-        reader.order = Order([], path.parent, self.binarizer.config)
-        reader.order.deadline = time.monotonic() + self.limits.max_seconds
+        reader.request = ConversionRequest([], path.parent, self.binarizer.config)
+        reader.request.deadline = time.monotonic() + self.limits.max_seconds
         try:
             page = next(islice(reader.open(path), number - 1, None), None)
             if page is None:
                 raise Problem(422, "unreadable", f"holds no page {number}")
             yield page
         finally:
-            reader.order = None
+            reader.request = None
 
-    def work(self, order: Order) -> list[Outcome]:
-        """Every file's outcome; cancelled orders raise."""
-        order.deadline = time.monotonic() + self.limits.max_seconds
+    def work(self, request: ConversionRequest) -> list[Outcome]:
+        """Return every file's outcome; a cancelled request raises."""
+        request.deadline = time.monotonic() + self.limits.max_seconds
         reader = self._reader()
-        reader.order = order
-        binarizer = copy.copy(self.binarizer)  # the same lanes, other settings
-        binarizer.config = order.config
-        options = BatchOptions(soft=order.soft, reading=self.reading)
-        batch = Conversion(binarizer, options, self.ledger)
+        reader.request = request
+        conversion = FileConversion(
+            self.binarizer.with_config(request.config),
+            ConversionOptions(soft=request.soft, reading=self.reading),
+            ledger=self.ledger,
+            estimate=PageEstimate(request.config, request.soft, self.ledger.total),
+            check=reader.check,
+        )
         try:
-            return [self._file(batch, reader, order, i) for i in range(len(order.uploads))]
+            return [self._file(conversion, reader, request, i) for i in range(len(request.uploads))]
         finally:
-            reader.order = None
+            reader.request = None
 
-    def _file(self, batch: Conversion, reader: WatchedReader, order: Order, number: int) -> Outcome:
-        if order.cancelled.is_set():
+    def _file(
+        self, conversion: FileConversion, reader: WatchedReader, request: ConversionRequest, number: int
+    ) -> Outcome:
+        if request.cancelled.is_set():
             raise Cancelled
-        upload = order.uploads[number]
-        job = Job(upload.path, order.folder / f"{number}{ENDINGS[order.format]}")
+        upload = request.uploads[number]
+        job = FileJob(upload.path, request.folder / f"{number}{ENDINGS[request.format]}")
         records: list[PageRecord] = []
         try:
-            records.extend(batch.convert(job, reader))
+            records.extend(conversion.convert(job, reader))
             if not records:
                 raise Problem(422, "unreadable", "holds no page")
         except KNOWN as error:
@@ -227,11 +236,11 @@ class Engine:
             return Outcome(upload, [], [], [], problem)
         count = len(records)
         outputs = list(dict.fromkeys(job.page(i, count) for i in range(1, count + 1)))
-        softs = [job.soft(i, count) for i in range(1, count + 1)] if order.soft else []
+        softs = [job.soft(i, count) for i in range(1, count + 1)] if request.soft else []
         return Outcome(upload, records, outputs, softs)
 
     def _reader(self) -> WatchedReader:
-        """The calling thread's decoding process."""
+        """Return the calling thread's decoding process."""
         if not hasattr(self._own, "reader"):
             self._own.reader = WatchedReader(self.ledger.total, self.limits, self.reading.dpi)
             self._readers.append(self._own.reader)
@@ -239,18 +248,18 @@ class Engine:
         return reader
 
     def _warm_up(self) -> None:
-        """Compile and load what the first window would wait for."""
+        """Compile and load what the first window would have to wait for."""
         noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8)
         try:
-            for _ in self.binarizer.lanes.predict()(iter([noise])):
+            for _ in self.binarizer.pool.predict()(iter([noise])):
                 self.ready.set()
-        except Exception as error:  # whatever it is, people must hear of it before the first request fails
+        except Exception as error:  # whatever it is, it must be known before the first request fails
             words = str(error) if isinstance(error, DRMambaError) else f"{type(error).__name__}; see the log"
             self.fault = f"the network cannot be run: {words}"
             log.error("the network cannot be run: %s", error)
 
     def close(self) -> None:
-        """Finish what is in hand, drop what waits."""
+        """Finish what is under way and drop what waits."""
         self._pool.shutdown(cancel_futures=True)
         for reader in self._readers:
             reader.close()

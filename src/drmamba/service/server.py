@@ -10,7 +10,7 @@ from drmamba.config import ReadingConfig, ServiceConfig
 from drmamba.errors import ConfigError, MissingExtra
 from drmamba.inference.binarizer import Binarizer
 from drmamba.service.app import Service, build
-from drmamba.service.engine import Engine
+from drmamba.service.engine import ConversionEngine
 from drmamba.service.guard import Guard, check_token
 
 try:
@@ -30,7 +30,7 @@ class Server(uvicorn.Server):
     ) -> None:
         check_token(limits.token)
         self.socket = listening(limits.host, limits.port)
-        self.service = Service(Engine(binarizer, limits, reading), limits)
+        self.service = Service(ConversionEngine(binarizer, limits, reading), limits)
         try:
             app = build(self.service)
             if limits.page:

@@ -23,7 +23,7 @@ from drmamba import checkpoint
 from drmamba.checkpoint import Provenance
 from drmamba.config import RunConfig
 from drmamba.errors import MissingExtra
-from drmamba.inference.torch_runtime import has_bfloat16
+from drmamba.inference.runtime.torch import has_bfloat16
 from drmamba.training.batch_loader import BatchLoader
 from drmamba.training.data_parallel import DataParallelTrainer, thread_count
 from drmamba.training.initialization import initial_network

@@ -1,0 +1,51 @@
+"""The grey levels of a page: its ink, its paper, the noise of the paper, and what lies between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from drmamba.inference.analysis.strokes import Grey
+
+BETWEEN = 0.25, 0.85  # of the contrast above the ink; in this range a pixel is neither ink nor paper
+NEIGHBOURHOOD = 5  # pixels; noise is the deviation within squares of this side
+
+
+@dataclass(frozen=True)
+class Tones:
+    """The grey levels of a page, measured as dark ink on light paper."""
+
+    ink: float = 0.0
+    paper: float = 0.0
+    noise: float = 0.0  # standard deviation of the paper between the strokes, in grey levels
+    between: float = 0.0  # pixels that are neither dark nor light, for each dark one on the whole page
+
+    @property
+    def contrast(self) -> float:
+        """The difference between paper and ink."""
+        return self.paper - self.ink
+
+
+def measure_tones(tiles: Sequence[Grey], levels: NDArray[np.int64]) -> Tones:
+    """Measure the tones on tiles with writing; `levels` counts the pixels of each grey level on the whole page."""
+    found = [_tones(tile.astype(np.float32)) for tile in tiles if tile.size]
+    if not found:
+        return Tones()
+    ink, paper, noise = (float(value) for value in np.median(found, axis=0))
+    grey = np.arange(256)
+    low, high = (ink + share * (paper - ink) for share in BETWEEN)
+    between = levels[(grey > low) & (grey < high)].sum() / max(1, levels[grey <= low].sum())
+    return Tones(ink, paper, noise, float(between))
+
+
+def _tones(tile: NDArray[np.float32]) -> tuple[float, float, float]:
+    dark, light = np.percentile(tile, [5, 95])
+    mean = ndimage.uniform_filter(tile, NEIGHBOURHOOD)
+    square = ndimage.uniform_filter(tile * tile, NEIGHBOURHOOD)
+    spread = np.sqrt(np.maximum(square - mean * mean, 0))
+    # Only the quietest quarter of the paper counts, because near strokes their edges would be measured.
+    return dark, light, float(np.percentile(spread[mean >= (dark + light) / 2], 25))

@@ -1,0 +1,237 @@
+"""The maps of the dual-route block over a page, and the page with another suppression or threshold.
+
+The maps of a window are D, B and beta of the dual-route block (Eqs. 6-12), averaged over its channels. They are
+blended over the page exactly as the probability is. If the routes are kept, another `suppress` needs neither the
+encoder nor the scans: only the fusion and what follows it run again.
+
+>>> import numpy as np
+>>> from drmamba import Binarizer
+>>> from drmamba.inference.models import load_model
+>>> binarizer = Binarizer(load_model("lite")[0], explain=True)
+>>> page = binarizer(np.random.default_rng(0).integers(0, 255, (60, 80, 3), np.uint8))
+>>> page.explanation.beta.shape, bool((page.explanation.beta <= 1).all())
+((60, 80), True)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass, fields, replace
+from itertools import repeat
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from drmamba.config import InferenceConfig, replace_values
+from drmamba.errors import InputError
+from drmamba.images import RGB, PageSource
+from drmamba.inference.analysis import analyse_page
+from drmamba.inference.analysis.contrast import contrast
+from drmamba.inference.binarizer import BinarizedPage, Binarizer
+from drmamba.inference.runtime.torch import as_image
+from drmamba.inference.tiling import Predict, Probability
+from drmamba.model.block import Maps
+from drmamba.model.context import PageFeatures
+from drmamba.model.network import DRMamba, Routes
+
+T = TypeVar("T")
+Map = NDArray[np.float32]  # (H, W), 0 or more
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The maps of a page, each (H, W) and averaged over the block's channels."""
+
+    D: Map  # the detail route, which follows fast changes
+    B: Map  # the background route, which follows slow changes
+    beta: Map  # the gate, 0 to 1 (times `suppress`): the share of B that is subtracted
+    taken: Map  # beta * B, which was subtracted from D
+
+    def maps(self) -> dict[str, Map]:
+        """Return the maps by name, in the order of the fields."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True)
+class WindowMaps:
+    """What is remembered of one window."""
+
+    probability: Probability
+    means: Map  # D, B, beta, beta * B at suppress = 1: (4, h, w) at the block's stride
+    window: RGB | None  # this and the routes are kept only if there is memory for them
+    u: Tensor | None = None
+    maps: Maps | None = None
+    blank: bool = False  # whether the contrast is too low, so that the probability stays 0
+
+    @property
+    def size(self) -> int:
+        """Bytes that the routes take."""
+        tensors = (self.u, *(self.maps or ()))
+        return sum(t.nbytes for t in tensors if t is not None)
+
+
+class Exploration:
+    """One page that the network has seen once, for several suppressions and thresholds.
+
+    `keep` is how many bytes may be held for the routes. If that is enough for all windows, `turn` runs only what
+    follows the maps; otherwise it runs the whole network again. The page must stay readable in the meantime.
+    """
+
+    def __init__(
+        self, binarizer: Binarizer, rows: PageSource, config: InferenceConfig | None = None, *, keep: int = 0
+    ) -> None:
+        self.binarizer, self.rows = binarizer, rows
+        # Only a page that the network sees has maps.
+        self.config = replace(config or binarizer.config, keep_bilevel=False)
+        if self.config.precision != "float32":
+            raise InputError(
+                f"maps are made in float32, not in {self.config.precision}; leave the precision out"
+            )
+        self.analysis = analyse_page(rows)
+        self.view = binarizer.view(rows, self.analysis, self.config)
+        self.context = binarizer.context(rows, self.config, self.view)
+        self._left = keep
+        self._seen: list[WindowMaps] = []
+        self.page = self._binarize(self._record)
+
+    @property
+    def kept(self) -> int:
+        """Bytes held for the routes; 0 if another suppression needs the whole network."""
+        return sum(seen.size for seen in self._seen)
+
+    def turn(self, *, suppress: float | None = None, threshold: float | None = None) -> BinarizedPage:
+        """Return the page with another suppression or threshold, which hold from now on."""
+        old = self.config
+        changes = {"suppress": suppress, "threshold": threshold}
+        self.config = replace_values(old, {k: v for k, v in changes.items() if v is not None})
+        if self.config.suppress == old.suppress:
+            self.page = self._binarize(lambda _: iter([seen.probability for seen in self._seen]))
+        elif self.kept:
+            fused = list(self._stream(map(self._fuser, self._seen)))
+            self._seen = [replace(s, probability=p) for s, p in zip(self._seen, fused, strict=True)]
+            self.page = self._binarize(lambda _: iter(fused))
+        else:
+            self._seen = []
+            self.page = self._binarize(self._record)
+        return self.page
+
+    def explained(self) -> BinarizedPage:
+        """Return the page with its maps."""
+        return replace(self.page, explanation=self.explanation())
+
+    def explanation(self) -> Explanation:
+        """Return the maps over the whole page, at its own size."""
+        D, B, beta, taken = (self._stitched(channel) for channel in range(4))
+        strength = np.float32(self.config.suppress)
+        return Explanation(D, B, beta * strength, taken * strength)
+
+    def _binarize(self, predict: Predict) -> BinarizedPage:
+        return self.binarizer.binarize(
+            self.rows, self.config, analysis=self.analysis, view=self.view, predict=predict
+        )
+
+    def _stitched(self, channel: int) -> Map:
+        # Bands hold values from 0 to 1. Blending is linear, so a map is divided by its largest value first.
+        largest = max(float(seen.means[channel].max()) for seen in self._seen) or 1.0
+        page = np.empty((self.rows.height, self.rows.width), np.float32)
+        predict: Predict = lambda _: (_enlarged(s, channel) / np.float32(largest) for s in self._seen)  # noqa: E731
+        view = replace(self.view, noise=0.0)  # the network has seen the noise already
+        for band in self.binarizer.bands(self.rows, self.config, view, predict):
+            page[band.top : band.top + len(band.probability)] = band.probability
+        return page * np.float32(largest)
+
+    def _record(self, windows: Iterator[RGB]) -> Iterator[Probability]:
+        """Predict windows and remember their maps."""
+        for seen in self._stream(map(self._recorder, windows, self.context.places or repeat(None))):
+            self._left -= seen.size
+            if self._left < 0:  # the routes of half a page would be of no use
+                seen = _without_routes(seen)
+                self._seen = [_without_routes(s) for s in self._seen]
+            self._seen.append(seen)
+            yield seen.probability
+
+    def _stream(self, work: Iterator[Callable[[nn.Module], T]]) -> Iterator[T]:
+        """Yield results in order; as many are under way as there are workers."""
+        waiting: deque[Future[T]] = deque()
+        for one in work:
+            waiting.append(self.binarizer.pool.submit(one))
+            if len(waiting) > self.binarizer.pool.count + 1:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    def _recorder(self, window: RGB, place: tuple[int, int] | None) -> Callable[[nn.Module], WindowMaps]:
+        suppress, keep = self.config.suppress, self._left > 0
+        blank = contrast(window) < self.config.min_contrast
+        convention = self.binarizer.pool.runtime.convention(self.config.keep)
+
+        @torch.inference_mode()
+        def record(network: nn.Module) -> WindowMaps:
+            if not isinstance(network, DRMamba):
+                raise InputError(
+                    f"only a DRMamba network can explain itself, not a {type(network).__name__}; "
+                    "of an exported model give the .safetensors file it was made from"
+                )
+            image = _image(window, network)
+            context: dict[str, Any] = {"convention": convention}
+            if place is not None:
+                page = PageFeatures(*(found.to(image.device) for found in self.context.features))
+                context |= {
+                    "page": page,
+                    "place": torch.tensor([place], dtype=torch.float32, device=image.device),
+                }
+            routes = network.routes(image, **context)
+            found = _probability(network, routes, suppress, blank)
+            D, B, beta = routes.maps
+            means = torch.stack([D.mean(1), B.mean(1), beta.mean(1), (beta * B).mean(1)], 1)[0]
+            seen = WindowMaps(found, means.float().cpu().numpy(), window, routes.u, routes.maps, blank)
+            return seen if keep else _without_routes(seen)
+
+        return record
+
+    def _fuser(self, seen: WindowMaps) -> Callable[[nn.Module], Probability]:
+        suppress = self.config.suppress
+
+        @torch.inference_mode()
+        def fuse(network: nn.Module) -> Probability:
+            assert isinstance(network, DRMamba)
+            assert seen.window is not None
+            assert seen.u is not None
+            assert seen.maps is not None
+            image = _image(seen.window, network)
+            u, maps = seen.u.to(image.device), Maps(*(x.to(image.device) for x in seen.maps))
+            page = F.pad(image, (0, 4 * u.shape[3] - image.shape[3], 0, 4 * u.shape[2] - image.shape[2]),
+                         mode="replicate")  # fmt: skip
+            routes = Routes(page, u, maps, (image.shape[2], image.shape[3]))
+            return _probability(network, routes, suppress, seen.blank)
+
+        return fuse
+
+
+def _image(window: RGB, network: nn.Module) -> Tensor:
+    return as_image(np.array(window)[None], network)
+
+
+def _probability(network: DRMamba, routes: Routes, suppress: float, blank: bool) -> Probability:
+    if blank:
+        return np.zeros(routes.size, np.float32)
+    found: Probability = network.fuse(routes, suppress)[0].float().sigmoid().cpu().numpy()
+    return found
+
+
+def _enlarged(seen: WindowMaps, channel: int) -> Map:
+    """Return a window's map at the window's own size."""
+    height, width = seen.probability.shape
+    small = torch.from_numpy(seen.means[channel])[None, None]
+    large: Map = F.interpolate(small, scale_factor=4.0, mode="bilinear")[0, 0, :height, :width].numpy()
+    return large
+
+
+def _without_routes(seen: WindowMaps) -> WindowMaps:
+    return replace(seen, window=None, u=None, maps=None)

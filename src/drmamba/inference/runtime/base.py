@@ -1,0 +1,83 @@
+"""What the worker pool asks of a runtime; torch and ONNX Runtime each provide it."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drmamba.config import KEPT, Convention, Keep, Precision
+from drmamba.errors import BackendError, CheckpointError
+
+Windows = NDArray[np.uint8]  # (n, h, w, 3)
+Places = NDArray[np.float32]  # (n, 2): top and left of each window on its page
+ReducedPage = NDArray[np.uint8]  # (h, w, 3): a whole page, reduced
+
+
+class Runtime(ABC):
+    """A network that several worker threads run at once."""
+
+    count: int  # worker threads
+    batch: int = 1  # windows in one call
+    devices: list[Any]  # where the network runs, for people to read
+    precisions: tuple[Precision, ...] = ("float32",)  # the precisions in which it can run here
+    context: int = 0  # by how much a page is reduced for `see_page`; 0 if windows stand alone
+    conventions: tuple[Convention, ...] = ()  # the ink conventions that the network knows
+
+    @abstractmethod
+    def enter(self) -> Any:
+        """Prepare the calling thread as a worker; `run` gets what this returns on the same thread."""
+
+    @abstractmethod
+    def run(
+        self,
+        network: Any,
+        windows: Windows,
+        suppress: float,
+        precision: Precision = "float32",
+        *,
+        convention: int = 0,
+        page: Any = None,
+        places: Places | None = None,
+    ) -> NDArray[np.float32]:
+        """Return the probabilities (n, h, w) of as many windows as `batch` says.
+
+        `network` is what `enter` returned. `convention` is an index into `conventions`. `page` is what `see_page`
+        returned for the page that the windows lie on, and `places` says where they lie.
+        """
+
+    def see_page(self, network: Any, reduced: ReducedPage) -> Any:  # noqa: ARG002  most have no context
+        """Return what the network finds on the reduced page, for `run`."""
+        return None
+
+    def convention(self, keep: Keep) -> int:
+        """Return the index of a convention; raises if the network does not know it."""
+        wanted = KEPT[keep]
+        if wanted in self.conventions:
+            return self.conventions.index(wanted)
+        if keep != "text":
+            raise CheckpointError(
+                f"this model knows text only and cannot be asked for --keep {keep}; "
+                "use a model that was trained for both"
+            )
+        return 0
+
+    def check(self, precision: Precision) -> None:
+        """Raise if the network cannot run in this precision here."""
+        if precision not in self.precisions:
+            raise BackendError(
+                f"{precision} cannot be used here, with this model or on this hardware; leave it out"
+            )
+
+    def entered(self) -> None:  # noqa: B027  most have nothing to do
+        """Do what remains when every worker has entered; called once."""
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use; OMP_NUM_THREADS lowers the number, as it does for torch."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return int(asked) if asked.isdigit() and int(asked) > 0 else cores
