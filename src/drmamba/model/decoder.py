@@ -25,16 +25,6 @@ def enlarged(u: Tensor) -> Tensor:
     return F.interpolate(u, scale_factor=2.0, mode="nearest")
 
 
-class ConcatenatingStage(nn.Sequential):
-    """D_i as a 3 x 3 convolution of both inputs, concatenated."""
-
-    def __init__(self, deep: int, skip: int, width: int) -> None:
-        super().__init__(*conv_norm_act(deep + skip, width))
-
-    def forward(self, u: Tensor, skip: Tensor) -> Tensor:
-        return super().forward(torch.cat([enlarged(u), skip], 1))
-
-
 class ProjectingStage(nn.Module):
     """D_i as a 3 x 3 convolution of the sum of both inputs, each projected to the stage's width.
 
@@ -59,15 +49,16 @@ class Decoder(nn.Module):
         self, encoder_widths: Sequence[int], widths: Sequence[int], *, projected: bool = False
     ) -> None:
         super().__init__()
+        self.projected = projected
         skips = list(encoder_widths[-2::-1])  # F_3, F_2, F_1
         inputs = [encoder_widths[-1], *widths[:-1]]
-        stage = ProjectingStage if projected else ConcatenatingStage
         self.fuse = nn.ModuleList(
-            stage(deep, skip, width) for deep, skip, width in zip(inputs, skips, widths, strict=True)
+            ProjectingStage(deep, skip, width) if projected else conv_norm_act(deep + skip, width)
+            for deep, skip, width in zip(inputs, skips, widths, strict=True)
         )
 
     def forward(self, features: list[Tensor]) -> Tensor:
         u = features[-1]
         for fuse, skip in zip(self.fuse, features[-2::-1], strict=True):
-            u = fuse(u, skip)
+            u = fuse(u, skip) if self.projected else fuse(torch.cat([enlarged(u), skip], 1))
         return u
