@@ -44,7 +44,7 @@ def main() -> None:
                 page = np.rot90(image, quarters)
                 rows = ArraySource(page)
                 looked = survey(rows)
-                found = binarizer.view(rows, looked, PROTOCOLS["everyday"]).sideways
+                found = binarizer.view(rows, looked, PROTOCOLS["default"]).sideways
                 pages += 1
                 asked += looked.lean < LEVEL
                 if found != ((pair.name in lying) ^ bool(quarters)):

@@ -13,7 +13,7 @@ import drmamba
 ROOT = Path(drmamba.__file__).parent
 LAYERS = [
     {"errors"},
-    {"files"},
+    {"files", "child_process"},
     {"config"},
     {"ops", "images"},
     {"data", "model", "losses", "metrics"},

@@ -14,7 +14,7 @@ from drmamba.cli.ablate import command as ablate
 from drmamba.cli.train import command, configured, held_out
 from drmamba.config import LossConfig, RunConfig, recipe
 from drmamba.errors import ConfigError, DRMambaError, TrainingError
-from drmamba.experiments import ablations
+from drmamba.experiments.studies import ablations
 
 NOTHING: dict[str, Any] = {
     "data": "years",

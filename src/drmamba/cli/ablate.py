@@ -39,25 +39,24 @@ def command(
     Writes TABLE.json, TABLE.md and TABLE.png after every run. Rows that are the same run in two tables are
     trained once.
     """
-    from drmamba.experiments import ablations
-    from drmamba.experiments.loo import folds
-    from drmamba.experiments.series import Engine
+    from drmamba.experiments.studies.ablation_tables import PAPER_YEAR, TABLES, listing, variants
+    from drmamba.experiments.studies.ablations import ablate
+    from drmamba.experiments.studies.leave_one_out import folds
+    from drmamba.experiments.studies.run_series import RunLauncher
 
     if shown:
-        click.echo(ablations.listing())
+        click.echo(listing())
         return
     if table is None or root is None:
-        raise ConfigError(
-            f"say which table and where: --table {'|'.join(ablations.TABLES)} -o RUN (or --list)"
-        )
+        raise ConfigError(f"say which table and where: --table {'|'.join(TABLES)} -o RUN (or --list)")
     # The tables are about the paper's loss, whatever the preset's own recipe makes of it.
     config = configured(base=replace(recipe(options["preset"]), loss=LossConfig()), **options)
-    wanted = [] if hold_out == "all" else (hold_out or ablations.PAPER_YEAR).split(",")
+    wanted = [] if hold_out == "all" else (hold_out or PAPER_YEAR).split(",")
     years = [job.name for job in folds(config, Path(root), wanted)]
-    total = len(ablations.variants(table, rows)) * len(years)
-    engine = Engine(devices, accelerator)
+    total = len(variants(table, rows)) * len(years)
+    launcher = RunLauncher(devices, accelerator)
     say = partial(click.echo, err=True)
-    texts = list(ablations.ablate(config, Path(root), table, years, engine, say, rows))
+    texts = list(ablate(config, Path(root), table, years, launcher, say, rows))
     if len(texts) < total:
         click.echo(f"stopped with {len(texts)} of {total} runs done; the same command goes on", err=True)
         sys.exit(INTERRUPTED)

@@ -58,9 +58,9 @@ def command(
     """Binarize the pages of a data set with several methods and compare their scores, time and memory."""
     from tqdm import tqdm
 
-    from drmamba.experiments.benchmark import RESULTS, Benchmark, choose_pairs
-    from drmamba.experiments.benchmark_report import BenchmarkReport
-    from drmamba.experiments.methods import parse_methods
+    from drmamba.experiments.benchmark.methods import parse_methods
+    from drmamba.experiments.benchmark.report import BenchmarkReport
+    from drmamba.experiments.benchmark.run import RESULTS, Benchmark, choose_pairs
     from drmamba.experiments.report import write_text
 
     chosen = parse_methods(

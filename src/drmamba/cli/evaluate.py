@@ -44,8 +44,9 @@ def command(
     """
     from tqdm import tqdm
 
-    from drmamba.experiments.evaluation import evaluate, pair
-    from drmamba.experiments.evaluation_report import EvaluationReport
+    from drmamba.experiments.evaluation.pairing import pair
+    from drmamba.experiments.evaluation.report import EvaluationReport
+    from drmamba.experiments.evaluation.scoring import evaluate
 
     pairing = pair(predictions, ground_truth)
     for path in pairing.missing:

@@ -45,16 +45,17 @@ def command(
     Writes results.json, table.md and plot.png after every fold.
     """
     config = configured(**options)
-    from drmamba.experiments.loo import folds, leave_one_out, table
-    from drmamba.experiments.series import Engine
+    from drmamba.experiments.studies.leave_one_out import folds, leave_one_out
+    from drmamba.experiments.studies.leave_one_out_report import table
+    from drmamba.experiments.studies.run_series import RunLauncher
 
     wanted, chosen = ([year for year in (given or "").split(",") if year] for given in (years, chosen_on))
     total = len(folds(config, Path(root), wanted))
     say = partial(click.echo, err=True)
     methods = [name for name in beside.split(",") if name]
     done: dict[str, Any] = {}
-    engine = Engine(devices, accelerator)
-    for scores in leave_one_out(config, Path(root), engine, say, wanted, methods, chosen):
+    launcher = RunLauncher(devices, accelerator)
+    for scores in leave_one_out(config, Path(root), launcher, say, wanted, methods, chosen):
         done = scores
     if len(done) < total:
         click.echo(f"stopped with {len(done)} of {total} folds done; the same command goes on", err=True)

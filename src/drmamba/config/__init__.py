@@ -1,4 +1,4 @@
-"""Every setting of the package as frozen, typed dataclasses; each default is written once, here."""
+"""Every setting of the package, as frozen, typed dataclasses; each default value is written here, once."""
 
 from drmamba.config.base import Config, replace_values, set_value
 from drmamba.config.benchmark import CLASSICAL, BenchmarkConfig, ClassicalConfig
@@ -9,6 +9,7 @@ from drmamba.config.inference import KEPT, PROTOCOLS, InferenceConfig, Keep, Pre
 from drmamba.config.losses import LOSS_TERMS, LossConfig
 from drmamba.config.model import (
     CONVENTIONS,
+    DEFAULT_MODEL,
     ENCODERS,
     PRESETS,
     STRIDES,
@@ -18,7 +19,6 @@ from drmamba.config.model import (
     DetailConfig,
     Directions,
     ModelConfig,
-    PresetName,
     preset,
 )
 from drmamba.config.reading import ReadingConfig
@@ -34,6 +34,7 @@ __all__ = [
     "ClassicalConfig",
     "Config",
     "Convention",
+    "DEFAULT_MODEL",
     "DataConfig",
     "DegradeConfig",
     "DetailConfig",
@@ -49,7 +50,6 @@ __all__ = [
     "PRESETS",
     "PROTOCOLS",
     "Precision",
-    "PresetName",
     "PushConfig",
     "RECIPES",
     "ReadingConfig",

@@ -11,11 +11,11 @@ from drmamba.config.model import Convention
 
 @dataclass(frozen=True, kw_only=True)
 class WindowConfig(Config):
-    """The sliding window; the stride is the everyday one (docs/binarize.md says how it was measured)."""
+    """The sliding window; docs/binarize.md says how the stride was chosen."""
 
-    window: int = 512
-    stride: int = 448
-    fit: bool = True  # windows shrink a little where fewer pixels are then seen twice
+    window: int = 512  # pixels, side of a window
+    stride: int = 448  # pixels from one window to the next
+    fit: bool = True  # whether windows shrink a little if fewer pixels are then computed twice
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -25,26 +25,29 @@ class WindowConfig(Config):
 
 Precision = Literal["float32", "bfloat16"]
 Keep = Literal["text", "all"]
-KEPT: dict[Keep, Convention] = {"text": "contest", "all": "all"}  # the convention behind each choice
+KEPT: dict[Keep, Convention] = {
+    "text": "contest",
+    "all": "all",
+}  # the ink convention that each choice stands for
 
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceConfig(Config):
-    """Everything that changes the pixels of a result, beside the model."""
+    """Everything besides the model that changes the pixels of a result."""
 
     windows: WindowConfig = field(default_factory=WindowConfig)
-    threshold: float = 0.5
-    suppress: float = 1.0  # scales beta: 0 takes no background away, above 1 more than the model would
-    keep: Keep = "text"  # which marks are ink: writing alone, or all that was printed, written or drawn
-    context: bool = True  # the network sees the whole page, reduced, beside each window
-    scale: Literal["auto"] | float = "auto"  # of the page, before the network sees it
-    invert: bool = True  # white-on-black pages are turned round
-    turn: bool = True  # pages whose lines run up or down are seen level
-    grain: bool = True  # pages cleaner than paper are seen with a little grain
-    as_is: bool = True  # pages that are black and white already stay as they are
-    margins: bool = True  # dark scan margins are kept from becoming ink
-    min_contrast: int = 8  # grey levels (of 255): a window with less is blank without being run
-    precision: Precision = "float32"  # of the network; bfloat16 is faster where the hardware has it
+    threshold: float = 0.5  # pixels with a probability above this are ink
+    suppress: float = 1.0  # factor of beta; 0 subtracts no background, 1 what the model would
+    keep: Keep = "text"  # marks that are ink: text alone, or all that was printed, written or drawn
+    context: bool = True  # whether the network sees the whole page, reduced, besides each window
+    scale: Literal["auto"] | float = "auto"  # factor by which the page is scaled for the network
+    invert: bool = True  # whether white-on-black pages are inverted
+    turn: bool = True  # whether pages whose lines run up or down are rotated for the network
+    grain: bool = True  # whether noise is added to pages that are cleaner than any scan
+    as_is: bool = True  # whether pages that are already black and white are kept as they are
+    margins: bool = True  # whether dark margins of the scan are removed
+    min_contrast: int = 8  # grey levels of 255; a window with less is blank without inference
+    precision: Precision = "float32"  # number format of the network's computations
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,8 +57,9 @@ class InferenceConfig(Config):
         self.require("min_contrast", 0 <= self.min_contrast <= 255, "from 0 to 255")
 
 
+# `paper` runs the network alone, with the paper's windows; `default` is what users get.
 PROTOCOLS: dict[str, InferenceConfig] = {
-    "everyday": InferenceConfig(),
+    "default": InferenceConfig(),
     "paper": InferenceConfig(
         windows=WindowConfig(stride=256, fit=False),
         context=False,

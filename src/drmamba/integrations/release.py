@@ -11,7 +11,7 @@ from drmamba import checkpoint
 from drmamba.config import PRESETS, ModelConfig, PushConfig
 from drmamba.errors import CheckpointError, ConfigError, DataError
 from drmamba.experiments.report import CONTEST
-from drmamba.experiments.series import incomplete
+from drmamba.experiments.studies.run_series import incomplete
 from drmamba.files import write_atomic
 from drmamba.integrations.card import EVERYDAY, FOLDS, card
 

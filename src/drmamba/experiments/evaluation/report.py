@@ -1,4 +1,4 @@
-"""The report of `drmamba evaluate`: one evaluation as JSON, CSV and a table to read."""
+"""The report of `drmamba evaluate`: JSON, CSV, and a table to read."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from drmamba.experiments.evaluation import Pairing, Result
+from drmamba.experiments.evaluation.pairing import Pairing
+from drmamba.experiments.evaluation.scoring import CaseResult
 from drmamba.experiments.report import CONTEST, HEADINGS, as_csv, as_json, as_text, number, stamp
 from drmamba.metrics import DEFINITIONS, NAMES, VERSION, Scores, Summary, summarize
 
-SHOWN = (*CONTEST, "precision", "recall")
+SHOWN = (*CONTEST, "precision", "recall")  # columns of the table for people
 OLD = (
     "the contest's p-FM of 2008 to 2012, recall on the skeleton of the ground truth; not comparable with p-FM"
 )
@@ -19,31 +20,31 @@ OLD = (
 
 @dataclass(frozen=True)
 class EvaluationReport:
-    """Results in the order of their pages, and what they were made of."""
+    """Results in the order of their pages, and where the pages came from."""
 
     predictions: Path
     truths: Path
     pairing: Pairing
-    results: list[Result]
+    results: list[CaseResult]
 
     @cached_property
     def scored(self) -> list[Scores]:
-        """The scores of the pages that have any."""
+        """Return the scores of the pages that could be scored."""
         return [result.scores for result in self.results if result.scores]
 
     @cached_property
     def summary(self) -> Summary | None:
-        """The means, if any page was scored."""
+        """Return the means, or None if no page could be scored."""
         return summarize(self.scored) if self.scored else None
 
     @cached_property
     def skeleton_mean(self) -> float | None:
-        """The mean of the old p-FM, if it was asked for."""
+        """Return the mean of the p-FM of 2008 to 2012, or None if nobody asked for it."""
         values = [result.skeleton_fm for result in self.results if result.skeleton_fm is not None]
         return sum(values) / len(values) if values else None
 
     def json(self) -> str:
-        """Everything, with the definitions."""
+        """Return everything, with the definitions, as JSON."""
         means: dict[str, Any] = asdict(self.summary) if self.summary else {"pages": 0, "mean": {}}
         if self.skeleton_mean is not None:
             means["mean"]["skeleton_fm"] = self.skeleton_mean
@@ -56,7 +57,7 @@ class EvaluationReport:
         return as_json({**stamped, **facts, **means, "pages": pages, **alone})
 
     def csv(self) -> str:
-        """A line a page, the mean last; each carries the version of the definitions."""
+        """Return one line per page and the mean last; each states the version of the definitions."""
         old = self.skeleton_mean is not None
         header = ["page", *NAMES, *(["skeleton_fm"] if old else []), "metrics_version", "error"]
         rows: list[list[Any]] = []
@@ -70,7 +71,7 @@ class EvaluationReport:
         return as_csv(header, rows)
 
     def table(self) -> str:
-        """A table for people, its notes, and what the columns mean."""
+        """Return a table to read, its notes, and what the columns mean."""
         old = self.skeleton_mean is not None
         header = ["page", *(HEADINGS[name] for name in SHOWN), *([HEADINGS["skeleton_fm"]] if old else [])]
         rows = []
@@ -92,7 +93,7 @@ class EvaluationReport:
         )
 
     def _notes(self) -> list[str]:
-        """Every convention that a number above rests on."""
+        """Return the conventions that the numbers of the table rest on."""
         notes = [f"{r.case.name}: {note}" for r in self.results if r.scores for note in r.scores.notes]
         if self.summary:
             for name, count in self.summary.infinite.items():
@@ -103,7 +104,7 @@ class EvaluationReport:
         return notes
 
 
-def _page(result: Result) -> dict[str, Any]:
+def _page(result: CaseResult) -> dict[str, Any]:
     page: dict[str, Any] = {
         "name": result.case.name,
         "prediction": result.case.prediction,

@@ -7,8 +7,9 @@ import pytest
 from PIL import Image
 
 from drmamba.errors import DataError
-from drmamba.experiments.evaluation import evaluate, pair
-from drmamba.experiments.evaluation_report import EvaluationReport
+from drmamba.experiments.evaluation.pairing import pair
+from drmamba.experiments.evaluation.report import EvaluationReport
+from drmamba.experiments.evaluation.scoring import evaluate
 from drmamba.images import write_ink
 
 
@@ -52,7 +53,7 @@ def test_what_cannot_be_matched_is_said(folders: tuple[Path, Path], tmp_path: Pa
     found, truth = folders
     with pytest.raises(DataError, match="does not exist"):
         pair(tmp_path / "nowhere", truth)
-    with pytest.raises(DataError, match="holds no pictures"):
+    with pytest.raises(DataError, match="holds no images"):
         pair(found, truth)
     write_ink(truth / "a.png", ink(1))
     with pytest.raises(DataError, match="one of each"):

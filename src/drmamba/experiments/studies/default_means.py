@@ -1,4 +1,4 @@
-"""A fold's held-out pages as `drmamba binarize` gives them: the same model, the everyday protocol."""
+"""Mean scores of a fold's model by the default protocol, which is how `drmamba binarize` runs it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ from drmamba.files import sha256
 from drmamba.training.exam import final_scores
 from drmamba.training.material import exam
 
-EVERYDAY = PROTOCOLS["everyday"]
+DEFAULT_PROTOCOL = PROTOCOLS["default"]
+STORED = "everyday.json"  # file in a fold's folder; the name is as old as the first folds
 
 
-def everyday_means(model: Path, pairs: Sequence[Pair], path: Path, device: str = "auto") -> dict[str, float]:
-    """Mean scores over the pages; kept in a file, as long as model, settings and pages are the same."""
+def default_means(model: Path, pairs: Sequence[Pair], path: Path, device: str = "auto") -> dict[str, float]:
+    """Return the model's mean scores over the pages.
+
+    They are stored in the file `path`, and read from there as long as model, settings and pages are the same.
+    """
     facts: dict[str, Any] = {
         "model_sha256": sha256(model),
-        "settings": asdict(EVERYDAY),
+        "settings": asdict(DEFAULT_PROTOCOL),
         "pages": [pair.label for pair in pairs],
     }
     if path.is_file():
@@ -31,6 +35,6 @@ def everyday_means(model: Path, pairs: Sequence[Pair], path: Path, device: str =
         if all(known.get(name) == value for name, value in facts.items()):
             return dict(known["scores"]["mean"])
     network, _ = checkpoint.load(model)
-    scores = final_scores(network, exam(pairs), device=device, config=EVERYDAY)
+    scores = final_scores(network, exam(pairs), device=device, config=DEFAULT_PROTOCOL)
     write_text(path, as_json({**facts, "scores": scores}))
     return dict(scores["mean"])

@@ -10,9 +10,10 @@ from PIL import Image
 
 from drmamba.config import RunConfig, recipe, replace_values
 from drmamba.errors import DataError
-from drmamba.experiments.loo import folds, leave_one_out, table
 from drmamba.experiments.paper_tables import LEAVE_ONE_OUT
-from drmamba.experiments.series import Engine, Job
+from drmamba.experiments.studies.leave_one_out import folds, leave_one_out
+from drmamba.experiments.studies.leave_one_out_report import table
+from drmamba.experiments.studies.run_series import RunLauncher, TrainingJob
 
 
 @pytest.fixture
@@ -64,16 +65,16 @@ def test_a_fold_for_every_year(config: RunConfig, tmp_path: Path) -> None:
 def test_folds_resume_and_end_in_one_table(
     config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = Engine.run
+    run = RunLauncher.run
     left = iter([True, False])
     with monkeypatch.context() as patch:
-        patch.setattr(Engine, "run", lambda self, job: run(self, job) if next(left) else None)
-        engine = Engine(accelerator="cpu", shown=False)
-        stopped = list(leave_one_out(config, tmp_path / "runs", engine, lambda _: None))
+        patch.setattr(RunLauncher, "run", lambda self, job: run(self, job) if next(left) else None)
+        launcher = RunLauncher(accelerator="cpu", shown=False)
+        stopped = list(leave_one_out(config, tmp_path / "runs", launcher, lambda _: None))
     assert [list(done) for done in stopped] == [["2018"]]
-    said: list[str] = []
-    *_, done = leave_one_out(config, tmp_path / "runs", engine, said.append)
-    assert [words.split(":")[1].split()[0] for words in said] == ["2019"]  # 2018 was not run again
+    messages: list[str] = []
+    *_, done = leave_one_out(config, tmp_path / "runs", launcher, messages.append)
+    assert [words.split(":")[1].split()[0] for words in messages] == ["2019"]  # 2018 was not run again
     assert list(done) == ["2018", "2019"]
     stored = (tmp_path / "runs" / "results.json").read_text()
     assert str(tmp_path) not in stored  # others read it: no path of this machine
@@ -84,9 +85,9 @@ def test_folds_resume_and_end_in_one_table(
     text = (tmp_path / "runs" / "table.md").read_text()
     assert "89.87" in text  # the paper's 2018
     assert "2019: 2 of the contest's 20 pages" in text
-    everyday = json.loads((tmp_path / "runs" / "2018" / "everyday.json").read_text())
-    assert everyday["scores"]["mean"]["fm"] == results["years"]["2018"]["everyday"]["fm"]
-    assert everyday["settings"]["scale"] == "auto"
+    default = json.loads((tmp_path / "runs" / "2018" / "everyday.json").read_text())
+    assert default["scores"]["mean"]["fm"] == results["years"]["2018"]["everyday"]["fm"]
+    assert default["settings"]["scale"] == "auto"
     assert (tmp_path / "runs" / "plot.png").stat().st_size > 1000
 
 
@@ -113,20 +114,20 @@ def test_years_the_recipe_was_chosen_on_are_marked_and_averaged_out() -> None:
 
 def test_a_year_chosen_on_that_is_not_there_is_refused(config: RunConfig, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no year 2031"):
-        list(leave_one_out(config, tmp_path, Engine(accelerator="cpu"), print, chosen_on=["2031"]))
+        list(leave_one_out(config, tmp_path, RunLauncher(accelerator="cpu"), print, chosen_on=["2031"]))
 
 
 def test_job_holds_its_year_out_of_everything_else(config: RunConfig, tmp_path: Path) -> None:
-    job = Job("2018", replace_values(config, {"source": {"hold_out": "2018"}}), tmp_path / "2018")
-    Engine(accelerator="cpu", shown=False).run(job)
+    job = TrainingJob("2018", replace_values(config, {"source": {"hold_out": "2018"}}), tmp_path / "2018")
+    RunLauncher(accelerator="cpu", shown=False).run(job)
     pages = json.loads((tmp_path / "2018" / "manifest.json").read_text())["pages"]
     assert {p["role"] for p in pages if p["year"] == "2018"} == {"held_out"}
     assert {p["role"] for p in pages if p["year"] != "2018"} == {"train", "validation"}
 
 
 def test_classical_methods_stand_beside_on_the_same_pages(config: RunConfig, tmp_path: Path) -> None:
-    engine = Engine(accelerator="cpu", shown=False)
-    *_, done = leave_one_out(config, tmp_path / "runs", engine, lambda _: None, ["2018"], ["otsu", "su"])
+    launcher = RunLauncher(accelerator="cpu", shown=False)
+    *_, done = leave_one_out(config, tmp_path / "runs", launcher, lambda _: None, ["2018"], ["otsu", "su"])
     otsu = done["2018"]["classical"]["otsu"]
     assert otsu["fm"] == pytest.approx(100)  # two grey values
     text = (tmp_path / "runs" / "table.md").read_text()
@@ -134,10 +135,10 @@ def test_classical_methods_stand_beside_on_the_same_pages(config: RunConfig, tmp
     assert "| otsu | 100.00 |" in text
     kept = tmp_path / "runs" / "2018" / "classical.json"
     kept.write_text(kept.read_text().replace('"fm": 100.0', '"fm": 1.0'))
-    everyday = tmp_path / "runs" / "2018" / "everyday.json"
-    known = json.loads(everyday.read_text())
+    stored = tmp_path / "runs" / "2018" / "everyday.json"
+    known = json.loads(stored.read_text())
     known["scores"]["mean"]["fm"] = 2.0
-    everyday.write_text(json.dumps(known))
-    *_, again = leave_one_out(config, tmp_path / "runs", engine, lambda _: None, ["2018"], ["otsu", "su"])
+    stored.write_text(json.dumps(known))
+    *_, again = leave_one_out(config, tmp_path / "runs", launcher, lambda _: None, ["2018"], ["otsu", "su"])
     assert again["2018"]["classical"]["otsu"]["fm"] == 1.0  # read, not made again
     assert again["2018"]["everyday"]["fm"] == 2.0

@@ -10,10 +10,11 @@ import torch
 
 from drmamba.config import RunConfig, recipe, replace_values
 from drmamba.errors import ConfigError
-from drmamba.experiments import series
-from drmamba.experiments.ablations import TABLES, ablate, jobs, listing, variants
 from drmamba.experiments.paper_tables import ABLATIONS
-from drmamba.experiments.series import Engine, Job
+from drmamba.experiments.studies import run_series
+from drmamba.experiments.studies.ablation_tables import TABLES, listing, variants
+from drmamba.experiments.studies.ablations import ablate, jobs
+from drmamba.experiments.studies.run_series import RunLauncher, TrainingJob
 from drmamba.model.network import DRMamba
 
 ROWS = [(table, variant) for table, rows in TABLES.items() for variant in rows]
@@ -91,7 +92,7 @@ def test_the_same_run_in_two_tables_has_one_folder(tmp_path: Path) -> None:
     assert folders("components", "A1") != folders("components", "A2")
 
 
-def fake(job: Job) -> dict[str, Any]:
+def fake(job: TrainingJob) -> dict[str, Any]:
     """Scores that tell which run they are of."""
     fm = 80.0 + job.config.loss.sdf + (job.config.model.detail.enabled and 2)
     mean = {"fm": fm, "pfm": fm + 1, "psnr": 15.0, "drd": 4.0}
@@ -99,8 +100,8 @@ def fake(job: Job) -> dict[str, Any]:
 
 
 def test_a_table_is_written_after_every_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Engine, "run", lambda self, job: fake(job))  # noqa: ARG005
-    texts = list(ablate(recipe("lite"), tmp_path, "components", ["2019"], Engine(), lambda _: None))
+    monkeypatch.setattr(RunLauncher, "run", lambda self, job: fake(job))  # noqa: ARG005
+    texts = list(ablate(recipe("lite"), tmp_path, "components", ["2019"], RunLauncher(), lambda _: None))
     assert len(texts) == 5
     assert "1 of 5 rows done" in texts[0]
     final = (tmp_path / "components.md").read_text()
@@ -117,8 +118,8 @@ def test_a_table_is_written_after_every_run(tmp_path: Path, monkeypatch: pytest.
 
 def test_an_interrupted_table_ends_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left = iter([True, True, False])
-    monkeypatch.setattr(Engine, "run", lambda self, job: fake(job) if next(left) else None)  # noqa: ARG005
-    texts = list(ablate(recipe("lite"), tmp_path, "components", ["2019"], Engine(), lambda _: None))
+    monkeypatch.setattr(RunLauncher, "run", lambda self, job: fake(job) if next(left) else None)  # noqa: ARG005
+    texts = list(ablate(recipe("lite"), tmp_path, "components", ["2019"], RunLauncher(), lambda _: None))
     assert len(texts) == 2
 
 
@@ -130,11 +131,11 @@ def test_runs_with_other_settings_are_not_mixed(tmp_path: Path, monkeypatch: pyt
     RunFolder(tmp_path).begin(config)
     other = replace_values(config, {"train": {"batch": 3}})
     with pytest.raises(TrainingError, match="other settings"):
-        Engine().run(Job("x", other, tmp_path))
+        RunLauncher().run(TrainingJob("x", other, tmp_path))
     called = []
-    monkeypatch.setattr(series, "train", lambda config, *a, **k: called.append(config) or _result())  # noqa: ARG005
+    monkeypatch.setattr(run_series, "train", lambda config, *a, **k: called.append(config) or _result())  # noqa: ARG005
     longer = replace_values(config, {"train": {"max_minutes": 3.0}})
-    assert Engine().run(replace(Job("x", longer, tmp_path))) == {"mean": {}}
+    assert RunLauncher().run(replace(TrainingJob("x", longer, tmp_path))) == {"mean": {}}
     assert called == [longer]
 
 

@@ -1,17 +1,13 @@
-"""Leave-one-year-out: a run for every year, each scored on the year it never saw, in one table."""
+"""The report of `drmamba loo`: results.json, table.md and plot.png, written anew after every fold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from drmamba.config import RunConfig, replace_values
-from drmamba.data.dibco import find_pairs, years
-from drmamba.errors import DataError
+from drmamba.config import RunConfig
 from drmamba.experiments.baselines import library_version
-from drmamba.experiments.classical import classical_means
-from drmamba.experiments.everyday import everyday_means
 from drmamba.experiments.paper_tables import LABEL, LEAVE_ONE_OUT
 from drmamba.experiments.report import (
     CONTEST,
@@ -25,64 +21,17 @@ from drmamba.experiments.report import (
     stamp,
     write_text,
 )
-from drmamba.experiments.series import Engine, Job, Say, incomplete, run_series
-from drmamba.training.folder import RunFolder
+from drmamba.experiments.studies.run_series import incomplete
 
-Scores = dict[str, Any]
-CHOSEN = "‡"  # beside a year that the recipe was chosen on
-
-
-def folds(config: RunConfig, root: Path, wanted: Sequence[str] = ()) -> list[Job]:
-    """A job for every year of the data, or for those wanted."""
-    kept = set(config.data.validate_on)
-    known = known_years(config, wanted)
-    chosen = [year for year in wanted or known if year not in kept]
-    return [Job(year, replace_values(config, {"source": {"hold_out": year}}), root / year) for year in chosen]
-
-
-def known_years(config: RunConfig, wanted: Sequence[str] = ()) -> list[str]:
-    """The years of the data; every one that is wanted must be among them."""
-    known = list(years(find_pairs(config.source.data)))
-    for year in wanted:
-        if year not in known:
-            raise DataError(f"there is no year {year} in {config.source.data}; there are {', '.join(known)}")
-    return known
-
-
-def leave_one_out(
-    config: RunConfig,
-    root: Path,
-    engine: Engine,
-    say: Say,
-    wanted: Sequence[str] = (),
-    beside: Sequence[str] = (),
-    chosen_on: Sequence[str] = (),
-) -> Iterator[dict[str, Scores]]:
-    """Run every fold; after each, write results.json, table.md and plot.png and give the scores so far.
-
-    `beside` names classical methods to score on the same pages, `chosen_on` the years that the recipe was
-    chosen on: the table marks them and gives an average without them.
-    """
-    known_years(config, chosen_on)  # raises now, not after the first fold
-    jobs = folds(config, root, wanted)
-    pairs = find_pairs(config.source.data)
-    if beside:
-        library_version()  # raises now, not after the first fold
-    done: dict[str, Scores] = {}
-    for job, scores in run_series(jobs, engine, say):
-        pages = [pair for pair in pairs if pair.year == job.name]
-        others = classical_means(pages, beside, job.folder / "classical.json") if beside else {}
-        model = RunFolder(job.folder).model
-        everyday = everyday_means(model, pages, job.folder / "everyday.json", engine.device)
-        done[job.name] = {**scores, "classical": others, "everyday": everyday}
-        write_results(root, config, done, len(jobs), chosen_on)
-        yield done
+FoldScores = dict[str, Any]
+CHOSEN = "‡"  # mark of a year that the recipe was chosen on
+DEFAULT_KEY = "everyday"  # key of the default protocol's scores in results.json since the first version
 
 
 def write_results(
-    root: Path, config: RunConfig, done: dict[str, Scores], folds: int, chosen_on: Sequence[str] = ()
+    root: Path, config: RunConfig, done: dict[str, FoldScores], folds: int, chosen_on: Sequence[str] = ()
 ) -> None:
-    """The three files, from the folds that are done."""
+    """Write the three files from the folds that are done."""
     facts = {**stamp(), "machine": machine(), "preset": config.preset, "config": settings(config)}
     if any(scores["classical"] for scores in done.values()):
         facts["classical"] = library_version()
@@ -92,13 +41,13 @@ def write_results(
             "pages": scores["pages"],
             "minutes": scores["minutes"],
             "steps": scores["steps"],
-            "everyday": scores["everyday"],
+            DEFAULT_KEY: scores[DEFAULT_KEY],
             "classical": scores["classical"],
         }
         for year, scores in done.items()
     }
     facts |= {"chosen_on": list(chosen_on), "folds_done": len(done), "folds": folds}
-    averages = {"average": average(done), "everyday_average": average(done, "everyday")}
+    averages = {"average": average(done), f"{DEFAULT_KEY}_average": average(done, DEFAULT_KEY)}
     write_text(root / "results.json", as_json({**facts, "years": measured, **averages}))
     write_text(root / "table.md", table(done, config.preset, folds, chosen_on))
     names = list(done)
@@ -106,7 +55,9 @@ def write_results(
     lines: dict[str, dict[str, list[float | None]]] = {
         measure: {
             f"drmamba {config.preset}": [float(done[year]["mean"][measure]) for year in names],
-            f"drmamba {config.preset}, everyday": [float(done[year]["everyday"][measure]) for year in names],
+            f"drmamba {config.preset}, default protocol": [
+                float(done[year][DEFAULT_KEY][measure]) for year in names
+            ],
             f"DR-Mamba ({LABEL})": [getattr(paper.get(year), measure, None) for year in names],
         }
         for measure in CONTEST
@@ -114,8 +65,8 @@ def write_results(
     plot_years(root / "plot.png", names, lines, title="Leave one year out")
 
 
-def average(done: dict[str, Scores], protocol: str = "mean") -> dict[str, float]:
-    """The mean over years, as the paper takes it: every year counts once."""
+def average(done: dict[str, FoldScores], protocol: str = "mean") -> dict[str, float]:
+    """Return the mean over years as the paper takes it: every year counts once."""
     return {
         measure: sum(float(s[protocol][measure]) for s in done.values()) / len(done)
         for measure in CONTEST
@@ -123,8 +74,8 @@ def average(done: dict[str, Scores], protocol: str = "mean") -> dict[str, float]
     }
 
 
-def table(done: dict[str, Scores], preset: str, folds: int, chosen_on: Sequence[str] = ()) -> str:
-    """Ours beside the paper's, as Markdown, with what makes them differ."""
+def table(done: dict[str, FoldScores], preset: str, folds: int, chosen_on: Sequence[str] = ()) -> str:
+    """Return our scores beside the paper's as Markdown, with notes on what makes them differ."""
     paper = {row.name: row for row in LEAVE_ONE_OUT}
     header = [
         "held-out year",
@@ -138,7 +89,7 @@ def table(done: dict[str, Scores], preset: str, folds: int, chosen_on: Sequence[
         theirs = [number(getattr(paper.get(year), measure, None)) for measure in CONTEST]
         rows.append([_marked(year, chosen_on), str(len(scores["pages"])), *ours, *theirs])
     mean = average(done)
-    # The paper's average is of all ten years: beside an average of fewer it would mislead.
+    # The paper averages all ten years, which would mislead beside an average of fewer.
     whole = paper.get("Average") if set(done) == set(paper) - {"Average"} else None
     pages = str(sum(len(scores["pages"]) for scores in done.values()))
     rows.append(
@@ -160,8 +111,8 @@ def table(done: dict[str, Scores], preset: str, folds: int, chosen_on: Sequence[
     notes = [
         f"Preset `{preset}`, {number_of} folds, {sum(minutes) / len(minutes):.1f} minutes of training each on average; "
         "official metrics, windows of 512 with stride 256.",
-        "Everyday protocol: the same model as `drmamba binarize` runs it, with larger strides; pages are seen at a "
-        "fitting size, level, and with grain if they have none.",
+        "Default protocol: the same model as `drmamba binarize` runs it, with larger strides; the network sees a page "
+        "at a fitting size, with its lines level, and with added noise if the page has none.",
         f"The paper's columns: {LABEL} (a 33.5 M network, 150 epochs on a GPU).",
         *([f"{CHOSEN} The recipe was chosen on these years."] if set(chosen_on) & set(done) else []),
         *incomplete((year, len(scores["pages"])) for year, scores in done.items()),
@@ -178,15 +129,15 @@ def _marked(year: str, chosen_on: Sequence[str]) -> str:
     return f"{year} {CHOSEN}" if year in chosen_on else year
 
 
-def comparison(done: dict[str, Scores], preset: str, chosen_on: Sequence[str] = ()) -> list[str]:
-    """FM of both protocols and the classical methods year by year, then every measure's average."""
+def comparison(done: dict[str, FoldScores], preset: str, chosen_on: Sequence[str] = ()) -> list[str]:
+    """Return two tables: FM of both protocols and the classical methods by year, and averages of every measure."""
     methods = list(next(iter(done.values()))["classical"])
-    ours, everyday = f"drmamba `{preset}`", "everyday protocol"
+    ours, default = f"drmamba `{preset}`", "default protocol"
     columns = {
-        year: {ours: scores["mean"], everyday: scores["everyday"], **scores["classical"]}
+        year: {ours: scores["mean"], default: scores[DEFAULT_KEY], **scores["classical"]}
         for year, scores in done.items()
     }
-    methods = [everyday, *methods]
+    methods = [default, *methods]
     years = [
         [_marked(year, chosen_on), *(number(float(means[name]["fm"])) for name in (ours, *methods))]
         for year, means in columns.items()

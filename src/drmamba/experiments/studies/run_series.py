@@ -1,4 +1,4 @@
-"""Several training runs as one job: each in a folder of its own, done ones kept, a stopped one resumed."""
+"""A series of training runs: each has its own folder, finished runs are kept, stopped ones are resumed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Job:
+class TrainingJob:
     """One run of a series."""
 
     name: str
@@ -28,20 +28,20 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Engine:
-    """Where runs happen."""
+class RunLauncher:
+    """Starts the runs of a series on the devices that it was given."""
 
     devices: int = 1
     accelerator: str = "auto"
-    shown: bool = True
+    shown: bool = True  # whether a run in this process shows its progress
 
     @property
     def device(self) -> str:
-        """Where a finished model is scored."""
+        """The device on which a finished model is scored."""
         return "cuda" if self.accelerator in ("cuda", "gpu") else self.accelerator
 
-    def run(self, job: Job) -> dict[str, Any] | None:
-        """Start the run, go on with it, or read what it gave; None if someone interrupted it."""
+    def run(self, job: TrainingJob) -> dict[str, Any] | None:
+        """Start or resume the run, or read its scores if it is finished; None if someone interrupted it."""
         folder = RunFolder(job.folder)
         begun = folder.settings.is_file()
         if begun and not same_but_for_length(folder.config(), job.config):
@@ -53,41 +53,43 @@ class Engine:
                 raise TrainingError(f"{job.folder} is finished, with another length; choose another folder")
             return folder.read_scores()
         if self.devices > 1:
-            return self._apart(folder, job.config, begun)
+            return self._run_as_program(folder, job.config, begun)
         return train(
             job.config, job.folder, resume=begun, accelerator=self.accelerator, shown=self.shown
         ).scores
 
-    def _apart(self, folder: RunFolder, config: RunConfig, begun: bool) -> dict[str, Any] | None:
-        """Run in a program of its own, which starts one process a device by starting itself again."""
+    def _run_as_program(self, folder: RunFolder, config: RunConfig, begun: bool) -> dict[str, Any] | None:
+        """Run `drmamba train`, which starts itself again once for each further device."""
         folder.change(config) if begun else folder.begin(config)
-        where = ["--devices", str(self.devices), "--accelerator", self.accelerator]
-        command = [sys.executable, "-m", "drmamba", "train", "-o", str(folder.root), "--resume", *where]
+        devices = ["--devices", str(self.devices), "--accelerator", self.accelerator]
+        command = [sys.executable, "-m", "drmamba", "train", "-o", str(folder.root), "--resume", *devices]
         code = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
         if code not in (0, 130):
-            raise TrainingError(f"the run in {folder.root} failed; `{folder.resume_command}` tells why")
+            raise TrainingError(f"the run in {folder.root} failed; `{folder.resume_command}` shows why")
         return folder.read_scores() if code == 0 else None
 
 
-def run_series(jobs: Sequence[Job], engine: Engine, say: Say) -> Iterator[tuple[Job, dict[str, Any]]]:
-    """The scores of each job as it finishes; the series ends early if someone interrupts."""
+def run_series(
+    jobs: Sequence[TrainingJob], launcher: RunLauncher, say: Say
+) -> Iterator[tuple[TrainingJob, dict[str, Any]]]:
+    """Yield each job with its scores when it is finished; the series ends early if someone interrupts it."""
     for number, job in enumerate(jobs, 1):
         if not RunFolder(job.folder).finished:
             say(f"run {number} of {len(jobs)}: {job.name} in {job.folder}")
-        scores = engine.run(job)
+        scores = launcher.run(job)
         if scores is None:
             return
         yield job, scores
 
 
 def same_but_for_length(one: RunConfig, other: RunConfig) -> bool:
-    """Whether two runs differ in nothing but how long they go."""
+    """Return whether two runs differ in nothing but their length."""
     length = {"train": {"max_minutes": 0.0, "steps": 0, "epochs": 1}}
     return replace_values(one, length) == replace_values(other, length)
 
 
 def incomplete(years: Iterable[tuple[str, int]]) -> list[str]:
-    """A note for every year, given with the pages scored, that is not the contest's whole fold."""
+    """Return a note for every year, given with its number of scored pages, that lacks some of the contest's."""
     return [
         f"{year}: {pages} of the contest's {CONTEST_PAGES[year]} pages, so not the paper's fold"
         for year, pages in years

@@ -1,4 +1,4 @@
-"""The classical methods on a fold's held-out pages, so that a table shows both on the same pages."""
+"""Mean scores of the classical methods on a fold's held-out pages, to print beside the network's."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from drmamba.experiments.report import as_json, write_text
 from drmamba.images import read_ink, read_rgb
 from drmamba.metrics import score, summarize
 
-Means = dict[str, dict[str, float]]  # method -> measure -> mean over the pages
+ClassicalMeans = dict[str, dict[str, float]]  # method -> measure -> mean over the pages
 
 
-def classical_means(pairs: Sequence[Pair], methods: Iterable[str], path: Path) -> Means:
-    """Mean scores of each method over the pages; kept in a file, as long as library and pages are the same."""
+def classical_means(pairs: Sequence[Pair], methods: Iterable[str], path: Path) -> ClassicalMeans:
+    """Return the mean scores of each method over the pages.
+
+    They are stored in the file `path`, and read from there as long as the library and the pages are the same.
+    """
     methods = list(methods)
     facts: dict[str, Any] = {"library": library_version(), "pages": [pair.label for pair in pairs]}
     if path.is_file():
         known = json.loads(path.read_text())
-        if all(known.get(name) == value for name, value in facts.items()) and set(methods) <= set(
-            known["means"]
-        ):
+        unchanged = all(known.get(name) == value for name, value in facts.items())
+        if unchanged and set(methods) <= set(known["means"]):
             return {method: known["means"][method] for method in methods}
     scored: dict[str, list[Any]] = {method: [] for method in methods}
     for pair in pairs:

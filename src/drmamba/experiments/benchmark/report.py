@@ -1,19 +1,17 @@
-"""The report of `drmamba benchmark`: Markdown, JSON and a plot of every method on every year."""
+"""The report of `drmamba benchmark`: Markdown, JSON, and a plot of every method's scores by year."""
 
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from drmamba.data.dibco import CONTEST_PAGES, Pair
 from drmamba.data.dibco import years as years_of
-from drmamba.experiments.benchmark import Row
-from drmamba.experiments.methods import Method
+from drmamba.experiments.benchmark.methods import Method
+from drmamba.experiments.benchmark.run import Row
+from drmamba.experiments.benchmark.standing import Standing
 from drmamba.experiments.paper_tables import LABEL, OVERALL, YEAR_2019, PaperRow
 from drmamba.experiments.report import (
     CONTEST,
@@ -27,9 +25,9 @@ from drmamba.experiments.report import (
     stamp,
     write_text,
 )
-from drmamba.metrics import DEFINITIONS, MEANS, VERSION, Summary, summarize
+from drmamba.metrics import DEFINITIONS, MEANS, VERSION
 
-SEEN = "†"
+SEEN = "†"  # mark of a year that a network was, or may have been, trained on
 COSTS = (
     "s/MP: seconds per megapixel, from pixels in memory to ink in memory, after one untimed page. "
     "Peak MB: the most memory that the process of the method, Python and its libraries included, held while it "
@@ -37,61 +35,8 @@ COSTS = (
 )
 
 
-@dataclass(frozen=True)
-class Standing:
-    """A method's results: over pages, and over years with each counting once."""
-
-    method: Method
-    rows: list[Row]
-
-    @cached_property
-    def by_year(self) -> dict[str, Summary]:
-        """Means of each year that has a scored page."""
-        grouped: dict[str, list[Any]] = {}
-        for row in self.rows:
-            if row.scores:
-                grouped.setdefault(row.year, []).append(row.scores)
-        return {year: summarize(scores) for year, scores in grouped.items()}
-
-    @cached_property
-    def over_pages(self) -> Summary | None:
-        """Means over all scored pages."""
-        scores = [row.scores for row in self.rows if row.scores]
-        return summarize(scores) if scores else None
-
-    def over_years(self, name: str) -> float | None:
-        """The mean of the years' means; None unless every year has one."""
-        wanted = {row.year for row in self.rows}
-        if not wanted or wanted != set(self.by_year):
-            return None
-        return math.fsum(self.by_year[year].mean[name] for year in wanted) / len(wanted)
-
-    @property
-    def failed(self) -> list[Row]:
-        """Rows without scores."""
-        return [row for row in self.rows if not row.scores]
-
-    @property
-    def speed(self) -> float | None:
-        """Seconds per megapixel."""
-        pixels = sum(row.pixels or 0 for row in self.rows)
-        return sum(row.seconds or 0 for row in self.rows) / pixels * 1e6 if pixels else None
-
-    @property
-    def memory(self) -> float | None:
-        """Peak memory in megabytes."""
-        most = max((row.memory or 0 for row in self.rows), default=0)
-        return most / 1e6 if most else None
-
-    @property
-    def pages(self) -> str:
-        """Scored pages, of how many if some are not."""
-        scored = len(self.rows) - len(self.failed)
-        return f"{scored}" if not self.failed else f"{scored} of {len(self.rows)}"
-
-
 class BenchmarkReport:
-    """All standings of a run, written once it is over."""
+    """The standings of all methods, written when the run is over."""
 
     def __init__(
         self,
@@ -108,11 +53,11 @@ class BenchmarkReport:
 
     @property
     def failed(self) -> list[Row]:
-        """Every row without scores."""
+        """Return every row without scores."""
         return [row for standing in self.standings for row in standing.failed]
 
     def write(self, folder: Path, *, plot: bool = True) -> None:
-        """Write report.md, report.json and, unless told otherwise, scores.png."""
+        """Write report.md, report.json and, if `plot` is true, scores.png."""
         write_text(folder / "report.md", self.markdown(plot=plot))
         write_text(folder / "report.json", self.json())
         if plot:
@@ -125,11 +70,11 @@ class BenchmarkReport:
             plot_years(folder / "scores.png", self._labels(), lines, title=f"Scores by year, {self.date}")
 
     def text(self) -> str:
-        """The main table for a terminal, with what must be said beside it."""
+        """Return the main table for a terminal, followed by the remarks."""
         return "\n".join([as_text(_HEADER, self._pages_table()), "", *self._remarks()])
 
     def json(self) -> str:
-        """Everything, row by row."""
+        """Return everything, row by row, as JSON."""
         paper = {"label": LABEL, "overall": _plain_rows(OVERALL), "2019": _plain_rows(YEAR_2019)}
         return as_json(
             {
@@ -147,7 +92,7 @@ class BenchmarkReport:
         )
 
     def markdown(self, *, plot: bool = True) -> str:
-        """The report to read."""
+        """Return the report to read."""
         host = machine()
         parts = [
             "# Benchmark",
@@ -160,7 +105,7 @@ class BenchmarkReport:
             f"## Mean over {len(self.years)} years, each counting once",
             *self._beside_the_papers(),
             "The paper's rows are means over ten years that its authors collected from other papers, each "
-            "with training years and tools of its own: they are no results of this run.",
+            "with training years and tools of its own; they are not results of this run.",
         ]
         for name in CONTEST:
             parts += [
@@ -209,7 +154,7 @@ class BenchmarkReport:
         return rows
 
     def _beside_the_papers(self) -> list[str]:
-        """Our means over years and the paper's: one table only where both are over the same ten years."""
+        """Return our means over years and the paper's, in one table only if both are over the same ten years."""
         header = ["method", *(HEADINGS[n] for n in CONTEST), "origin"]
         ours = [
             [s.method.label, *(number(s.over_years(name)) for name in CONTEST), "this run"]
@@ -235,7 +180,7 @@ class BenchmarkReport:
         return sum(pair.year == year for pair in self.pairs)
 
     def _labels(self) -> list[str]:
-        """The years; with their number of pages where the contest published more."""
+        """Return the years, with their number of pages where the contest published more."""
         return [
             year
             if self._count(year) >= CONTEST_PAGES.get(year, 0)
@@ -244,7 +189,7 @@ class BenchmarkReport:
         ]
 
     def _remarks(self) -> list[str]:
-        """All that a reader must know before believing a number."""
+        """Return everything that a reader must know to judge the numbers."""
         remarks = [
             f"{year}: {self._count(year)} of the contest's {CONTEST_PAGES[year]} pages are here, so its figures "
             "are not comparable with published ones of that year"

@@ -1,4 +1,4 @@
-"""Methods x pages: every method on the same pages, scored alike, in a run that can be taken up again."""
+"""Every method on every page, scored in the same way, in a run that can be resumed."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from typing import Any
 from drmamba.data.dibco import Pair, find_pairs, match, years
 from drmamba.data.layout import entries
 from drmamba.errors import DataError, DRMambaError, MetricError
-from drmamba.experiments.methods import Method, Predictions
+from drmamba.experiments.benchmark.method_process import MethodProcess
+from drmamba.experiments.benchmark.methods import Method, Predictions
 from drmamba.experiments.report import plain
-from drmamba.experiments.worker import Worker
 from drmamba.images import read_ink
 from drmamba.metrics import VERSION, Scores, Weights, score, weight_maps
 
-RESULTS, PAGES = "results.jsonl", "pages"
+RESULTS = "results.jsonl"  # file with one line for each row of the table
+PAGES = "pages"  # folder of the binarized pages
 
 
 @dataclass(frozen=True)
 class Row:
-    """One method on one page: its scores and cost, or why there are none."""
+    """One method on one page: its scores and cost, or the reason why there are none."""
 
     method: str
     year: str
@@ -33,10 +34,10 @@ class Row:
     error: str = ""
     seconds: float | None = None
     pixels: int | None = None
-    memory: int | None = None  # bytes
+    memory: int | None = None  # bytes, the largest amount that the method's process has held
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that `from_dict` reads back."""
+        """Return plain values that `from_dict` reads back."""
         values: dict[str, Any] = plain(asdict(self))
         return values
 
@@ -53,9 +54,9 @@ class Row:
 
 
 def choose_pairs(root: Path, wanted: Sequence[str] = ()) -> tuple[list[Pair], list[str]]:
-    """The pairs of the wanted years (of all, if none is named), and what stands without a partner."""
+    """Return the pairs of the wanted years (of all years if none is named), and the files without a partner."""
     if not root.is_dir():
-        find_pairs(root)  # raises, saying what a data root is
+        find_pairs(root)  # This raises an error that says what a data root is.
     pairs, problems = match(entries(root))
     if not pairs:
         find_pairs(root)
@@ -67,7 +68,7 @@ def choose_pairs(root: Path, wanted: Sequence[str] = ()) -> tuple[list[Pair], li
 
 
 class Benchmark:
-    """A run in a folder: what is done there already, under the same conditions, is not done again."""
+    """A run in a folder; results that are there already, under the same conditions, are not computed again."""
 
     def __init__(self, methods: Sequence[Method], pairs: Sequence[Pair], folder: Path, protocol: str) -> None:
         self.methods, self.pairs, self.folder, self.protocol = list(methods), list(pairs), folder, protocol
@@ -78,52 +79,55 @@ class Benchmark:
 
     @property
     def total(self) -> int:
-        """Rows of the full table."""
+        """Return the number of rows of the full table."""
         return len(self.methods) * len(self.pairs)
 
     @property
     def done(self) -> int:
-        """Rows that an earlier run left."""
+        """Return the number of rows that an earlier run left."""
         return sum(self._key(m, p) in self._done for m in self.methods for p in self.pairs)
 
     def run(self) -> Iterator[Row]:
-        """Every row of the table, page by page. What fails is a row with an error, and is tried again next time."""
+        """Yield every row of the table, page by page.
+
+        A failure is a row with an error, and the next run tries it again.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             log = stack.enter_context((self.folder / RESULTS).open("a", encoding="utf-8"))
-            log.write("\n" if log.tell() else "")  # a line that a crash cut off must not swallow the next
-            workers = {
-                m.name: stack.enter_context(Worker(m.kind, m.source, self.protocol))
+            log.write("\n" if log.tell() else "")  # The next row must not join a line that a crash cut off.
+            processes = {
+                m.name: stack.enter_context(MethodProcess(m.kind, m.source, self.protocol))
                 for m in self.methods
                 if m.kind != "folder"
             }
             for pair in self.pairs:
-                truth = _Truth(pair)
+                truth = GroundTruth(pair)
                 for method in self.methods:
                     key = self._key(method, pair)
                     row = self._done.get(key)
                     if row is None:
-                        row = self._measure(method, pair, truth, workers.get(method.name))
+                        row = self._measure(method, pair, truth, processes.get(method.name))
                         log.write(json.dumps({"key": key, **row.to_dict()}) + "\n")
                         log.flush()
                     yield row
 
-    def _measure(self, method: Method, pair: Pair, truth: _Truth, worker: Worker | None) -> Row:
+    def _measure(self, method: Method, pair: Pair, truth: GroundTruth, process: MethodProcess | None) -> Row:
         place: dict[str, Any] = {"method": method.name, "year": pair.year, "page": pair.name}
         cost: dict[str, Any] = {}
         try:
-            if worker is None:
+            if process is None:
                 path = self._predictions[method.name].find(pair)
             else:
                 path = self.folder / PAGES / method.name / pair.year / f"{pair.name}.png"
                 path.parent.mkdir(parents=True, exist_ok=True)
-                cost = asdict(worker.binarize(pair.image, path))
+                cost = asdict(process.binarize(pair.image, path))
             return Row(**place, **cost, scores=truth.score(path))
         except (DRMambaError, OSError, MemoryError) as error:
             return Row(**place, **cost, error=str(error) or type(error).__name__)
 
     def _key(self, method: Method, pair: Pair) -> str:
-        """A name for everything that decides a row."""
+        """Return a hash of everything that decides a row."""
         files = [pair.image, pair.truth]
         if method.kind == "folder":
             with suppress(DataError):
@@ -133,7 +137,7 @@ class Benchmark:
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
     def _load(self) -> dict[str, Row]:
-        """Rows without an error that an earlier run left; a line cut off by a crash is passed over."""
+        """Return the rows without an error that an earlier run left; skip a line that a crash cut off."""
         rows: dict[str, Row] = {}
         path = self.folder / RESULTS
         for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
@@ -147,14 +151,15 @@ class Benchmark:
         return rows
 
 
-class _Truth:
-    """A ground truth, read and weighted once for all methods, and only if one needs it."""
+class GroundTruth:
+    """A page's ground truth; it is read and weighted when the first method needs it, and then kept."""
 
     def __init__(self, pair: Pair) -> None:
         self._path = pair.truth
         self._weights: Weights | None = None
 
     def score(self, prediction: Path) -> Scores:
+        """Return the scores of a binarized page."""
         if self._weights is None:
             self._ink = read_ink(self._path)
             self._weights = weight_maps(self._ink)

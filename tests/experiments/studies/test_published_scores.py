@@ -7,10 +7,10 @@ import pytest
 
 from drmamba import checkpoint
 from drmamba.data.dibco import CONTEST_PAGES
-from drmamba.experiments.loo import CHOSEN, average
 from drmamba.experiments.report import CONTEST, number
+from drmamba.experiments.studies.leave_one_out_report import CHOSEN, DEFAULT_KEY, average
 
-FOLDS = Path(__file__).parents[2] / "docs" / "loo"
+FOLDS = Path(__file__).parents[3] / "docs" / "loo"
 RESULTS = json.loads((FOLDS / "results.json").read_text())
 
 
@@ -20,7 +20,7 @@ def test_means_follow_from_pages_and_the_average_from_means() -> None:
             values = [float(page[measure]) for page in fold["pages"]]
             assert fold["mean"][measure] == pytest.approx(sum(values) / len(values))
     assert RESULTS["average"] == pytest.approx(average(RESULTS["years"]))
-    assert RESULTS["everyday_average"] == pytest.approx(average(RESULTS["years"], "everyday"))
+    assert RESULTS[f"{DEFAULT_KEY}_average"] == pytest.approx(average(RESULTS["years"], DEFAULT_KEY))
 
 
 def test_the_table_is_that_of_the_results() -> None:
@@ -48,10 +48,10 @@ def test_the_readme_says_the_same() -> None:
     text = (FOLDS.parents[1] / "README.md").read_text()
     for year, fold in RESULTS["years"].items():
         best = max(fold["classical"], key=lambda name: float(fold["classical"][name]["fm"]))
-        values = (fold["mean"]["fm"], fold["everyday"]["fm"], fold["classical"][best]["fm"])
-        ours, everyday, theirs = (number(float(value)) for value in values)
+        values = (fold["mean"]["fm"], fold[DEFAULT_KEY]["fm"], fold["classical"][best]["fm"])
+        ours, default, theirs = (number(float(value)) for value in values)
         mark = f" {CHOSEN}" if year in RESULTS["chosen_on"] else ""
-        row = f"| {year}{mark} | {len(fold['pages'])} | {ours} | {everyday} | {theirs} ({best}) |"
+        row = f"| {year}{mark} | {len(fold['pages'])} | {ours} | {default} | {theirs} ({best}) |"
         assert row in text
 
 

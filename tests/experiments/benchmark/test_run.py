@@ -1,59 +1,25 @@
 """A small data set, several methods: what a run measures, survives, remembers and reports."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from PIL import Image
 
-from drmamba import checkpoint
-from drmamba.config import BlockConfig, DetailConfig, ModelConfig
-from drmamba.errors import ConfigError, DataError
-from drmamba.experiments import worker
-from drmamba.experiments.benchmark import RESULTS, Benchmark, Row, choose_pairs
-from drmamba.experiments.benchmark_report import BenchmarkReport
-from drmamba.experiments.methods import Method, Predictions, parse_methods
+from drmamba.errors import DataError
+from drmamba.experiments.benchmark.methods import Method, parse_methods
+from drmamba.experiments.benchmark.report import BenchmarkReport
+from drmamba.experiments.benchmark.run import RESULTS, Benchmark, Row, choose_pairs
 from drmamba.images import read_ink, write_ink
 from drmamba.metrics import VERSION
-from drmamba.model.network import DRMamba
 
 pytest.importorskip("doxapy")
 
 
-def make_root(root: Path) -> Path:
-    rng = np.random.default_rng(0)
-    for year, names in (("2009", ("H01", "H02")), ("2019", ("A01",))):
-        for name in names:
-            truth = np.zeros((64, 96), bool)
-            truth[12:18, 8:88] = truth[40:44, 8:60] = True
-            page = np.where(truth, 70, 210) + rng.normal(0, 25, truth.shape)
-            for kind in ("img", "gt"):
-                (root / year / kind).mkdir(parents=True, exist_ok=True)
-            Image.fromarray(page.clip(0, 255).astype(np.uint8)).save(root / year / "img" / f"{name}.png")
-            write_ink(root / year / "gt" / f"{name}.png", truth)
-    return root
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return make_root(tmp_path / "data")
-
-
-@pytest.fixture
-def own(root: Path, tmp_path: Path) -> Path:
-    """Somebody's predictions: the ground truth, moved by one pixel."""
-    for pair in choose_pairs(root)[0]:
-        path = tmp_path / "own" / pair.year / f"{pair.name}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_ink(path, np.roll(read_ink(pair.truth), 1, 0))
-    return tmp_path / "own"
-
-
 def run(methods: list[Method], root: Path, folder: Path) -> tuple[list[Row], BenchmarkReport]:
     pairs, problems = choose_pairs(root)
-    rows = list(Benchmark(methods, pairs, folder, "everyday").run())
+    rows = list(Benchmark(methods, pairs, folder, "default").run())
     return rows, BenchmarkReport(root, methods, pairs, rows, problems)
 
 
@@ -100,17 +66,17 @@ def test_methods_are_measured_scored_and_reported(root: Path, own: Path, tmp_pat
 def test_a_run_goes_on_where_it_was_cut_off(root: Path, tmp_path: Path) -> None:
     pairs, _ = choose_pairs(root)
     methods = parse_methods(["otsu"])
-    first = Benchmark(methods, pairs, tmp_path / "run", "everyday").run()
+    first = Benchmark(methods, pairs, tmp_path / "run", "default").run()
     next(first)
     next(first)
     first.close()
     log = tmp_path / "run" / RESULTS
     with log.open("a") as file:
         file.write('{"key": "cut o')  # as a crash would leave it
-    again = Benchmark(methods, pairs, tmp_path / "run", "everyday")
+    again = Benchmark(methods, pairs, tmp_path / "run", "default")
     assert (again.done, again.total) == (2, 3)
     assert all(row.scores for row in again.run())
-    third = Benchmark(methods, pairs, tmp_path / "run", "everyday")
+    third = Benchmark(methods, pairs, tmp_path / "run", "default")
     assert third.done == 3
     before = log.read_text()
     rows = list(third.run())
@@ -121,9 +87,9 @@ def test_a_run_goes_on_where_it_was_cut_off(root: Path, tmp_path: Path) -> None:
 def test_what_changed_is_measured_again(root: Path, own: Path, tmp_path: Path) -> None:
     pairs, _ = choose_pairs(root)
     methods = parse_methods([f"mine={own}"])
-    before = list(Benchmark(methods, pairs, tmp_path / "run", "everyday").run())
+    before = list(Benchmark(methods, pairs, tmp_path / "run", "default").run())
     write_ink(own / "2009" / "H01.png", read_ink(root / "2009" / "gt" / "H01.png"))
-    run = Benchmark(methods, pairs, tmp_path / "run", "everyday")
+    run = Benchmark(methods, pairs, tmp_path / "run", "default")
     assert run.done == 2
     after = list(run.run())
     assert before[0].scores is not None
@@ -151,7 +117,7 @@ def test_an_unreadable_page_is_reported_and_does_not_end_the_run(
     json.loads(report.json())
     report.write(tmp_path / "run")
     assert (
-        Benchmark(methods, choose_pairs(root)[0], tmp_path / "run", "everyday").done == 4
+        Benchmark(methods, choose_pairs(root)[0], tmp_path / "run", "default").done == 4
     )  # failures are retried
 
 
@@ -159,17 +125,6 @@ def test_a_broken_ground_truth_fails_for_every_method(root: Path, own: Path, tmp
     (root / "2019" / "gt" / "A01.png").write_bytes(b"nothing")
     rows, _ = run(parse_methods(["otsu", f"mine={own}"]), root, tmp_path / "run")
     assert [row.page for row in rows if row.error] == ["A01", "A01"]
-
-
-def test_a_crash_costs_one_page(root: Path, tmp_path: Path) -> None:
-    with worker.Worker("classical", "otsu", "everyday") as process:
-        image = root / "2009" / "img" / "H01.png"
-        process.binarize(image, tmp_path / "a.png")
-        assert process._process is not None
-        process._process.kill()
-        with pytest.raises(worker.WorkerError, match=r"SIGKILL \(out of memory"):
-            process.binarize(image, tmp_path / "b.png")
-        assert process.binarize(image, tmp_path / "c.png").pixels == 64 * 96
 
 
 def test_pages_without_a_partner_are_left_out_and_named(root: Path) -> None:
@@ -190,54 +145,9 @@ def test_years_are_chosen_and_checked(root: Path, tmp_path: Path) -> None:
         choose_pairs(tmp_path / "empty")
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["magic"], "there is no method 'magic'; there are otsu"),
-        (["x=/nowhere/at/all"], "neither a folder of predictions nor a model file"),
-        (["otsu", "otsu"], "needs a name of its own"),
-        ([], "names no method"),
-    ],
-)
-def test_a_wrong_method_is_explained(words: list[str], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
-        parse_methods(words)
-
-
-def test_predictions_are_found_in_the_usual_places(root: Path, tmp_path: Path) -> None:
-    pairs, _ = choose_pairs(root)
-    page = np.zeros((4, 4), bool)
-
-    def look(name: str, *files: str) -> list[str]:
-        folder = tmp_path / name
-        for file in files:
-            (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            write_ink(folder / file, page)
-        predictions = Predictions(folder, pairs)
-        return [predictions.find(pair).relative_to(folder).as_posix() for pair in pairs]
-
-    by_year = ["2009/H01.png", "2009/H02_gt.png", "DIBCO2019/out/A01.bin.png"]
-    assert look("years", *by_year) == by_year
-    flat = ["H01.png", "2009_H02.png", "2019-A01.tif"]
-    assert look("flat", *flat) == flat
-    with pytest.raises(DataError, match="both claim to be 2009/H01"):
-        look("twice", "2009/H01.png", "2009/H01.tif")
-    with pytest.raises(DataError, match=r"no prediction for 2009/H02 in .*2009/H02\.png is looked for"):
-        look("gap", "2009/H01.png")
-
-
-def small_model(path: Path, **origin: Any) -> Path:
-    config = ModelConfig(
-        encoder="efficientnet_lite0",
-        decoder=(8, 8, 8),
-        block=BlockConfig(width=8),
-        detail=DetailConfig(width=8, head_width=8, dilations=(1,), fold=2),
-    )
-    checkpoint.save(path, DRMamba(config), checkpoint.Provenance(**origin))
-    return path
-
-
-def test_a_network_says_what_it_was_trained_on(root: Path, tmp_path: Path) -> None:
+def test_a_network_says_what_it_was_trained_on(
+    small_model: Callable[..., Path], root: Path, tmp_path: Path
+) -> None:
     model = small_model(tmp_path / "m.safetensors", trained=True, data=("2009", "extra/set"), held_out="2019")
     methods = parse_methods([f"net={model}"])
     assert methods[0].seen == {"2009", "extra/set"}
@@ -251,14 +161,6 @@ def test_a_network_says_what_it_was_trained_on(root: Path, tmp_path: Path) -> No
     assert not unseen.endswith("†")
 
 
-def test_an_untrained_or_unknown_network_is_marked(tmp_path: Path) -> None:
-    (blind,) = parse_methods([f"net={small_model(tmp_path / 'a.safetensors')}"])
-    assert blind.label == "net (UNTRAINED)"
-    (dark,) = parse_methods([f"net={small_model(tmp_path / 'b.safetensors', trained=True)}"])
-    assert dark.has_seen("2014")
-    assert "training data unknown" in dark.note
-
-
 def test_rows_survive_the_file(root: Path, tmp_path: Path) -> None:
     truth = read_ink(root / "2009" / "gt" / "H01.png")
     (tmp_path / "perfect").mkdir()
@@ -266,7 +168,7 @@ def test_rows_survive_the_file(root: Path, tmp_path: Path) -> None:
     (tmp_path / "perfect" / "x").mkdir()
     pairs, _ = choose_pairs(root, ["2009"])
     methods = parse_methods([f"p={tmp_path / 'perfect'}"])
-    row = next(Benchmark(methods, pairs[:1], tmp_path / "run", "everyday").run())
+    row = next(Benchmark(methods, pairs[:1], tmp_path / "run", "default").run())
     assert row.scores is not None
     assert row.scores.psnr == float("inf")
     assert Row.from_dict(json.loads(json.dumps(row.to_dict(), allow_nan=False))) == row

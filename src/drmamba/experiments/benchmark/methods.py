@@ -1,4 +1,4 @@
-"""What stands in a benchmark's table: classical methods, networks, and anybody's folder of predictions."""
+"""The rows of a benchmark's table: classical methods, networks, and folders of predictions."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from drmamba.errors import ConfigError, DataError
 from drmamba.experiments.baselines import library_version
 from drmamba.files import sha256
 from drmamba.images import READABLE_IMAGES
+from drmamba.inference.models import find_model, read_header
+from drmamba.model.hub import parse_id
 
 DEFAULT = BenchmarkConfig()
 UNTRAINED = "UNTRAINED: its scores mean nothing"
@@ -21,41 +23,41 @@ UNTRAINED = "UNTRAINED: its scores mean nothing"
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the table, and all that decides its pixels."""
+    """A row of the table, and everything that decides its pixels."""
 
     name: str
     kind: Literal["classical", "network", "folder"]
     source: str  # the algorithm, the model, or the folder
     identity: dict[str, Any] = field(default_factory=dict)
     note: str = ""
-    seen: frozenset[str] | None = frozenset()  # years it was trained on; None: nobody knows
+    seen: frozenset[str] | None = frozenset()  # years that it was trained on; None if nobody knows
     trained: bool = True
 
     @property
     def label(self) -> str:
-        """The name as tables print it: with the library's version, or that a network is untrained."""
+        """Return the name for tables, with the library's version or a mark that a network is untrained."""
         mark = self.identity.get("library") or ("UNTRAINED" if not self.trained else "")
         return f"{self.name} ({mark})" if mark else self.name
 
     def has_seen(self, year: str) -> bool:
-        """Whether the year was, or may have been, part of its training."""
+        """Return whether the year was, or may have been, part of its training."""
         return self.seen is None or year in self.seen
 
 
 def parse_methods(
     words: Iterable[str], *, model: str = DEFAULT.model, protocol: str = DEFAULT.protocol
 ) -> list[Method]:
-    """Methods by name; `name=FOLDER` is a folder of predictions, `name=FILE` another model."""
+    """Return methods by name; `name=FOLDER` is a folder of predictions, `name=MODEL` another network."""
     methods: list[Method] = []
     for word in (word.strip() for word in words):
         name, _, source = word.partition("=")
         if source and Path(source).is_dir():
             methods.append(Method(name, "folder", source, {"folder": source}, f"predictions in {source}"))
-        elif source and Path(source).is_file():
+        elif source and (Path(source).is_file() or source in PRESETS or parse_id(source)):
             methods.append(_network(name, source, protocol))
         elif source:
             raise ConfigError(
-                f"--methods {word}: {source} is neither a folder of predictions nor a model file"
+                f"--methods {word}: {source} is neither a folder of predictions nor a model file, a preset or a Hub id"
             )
         elif name == "drmamba":
             methods.append(_network(name, model, protocol))
@@ -73,22 +75,20 @@ def parse_methods(
 
 def _classical(name: str) -> Method:
     settings = {key: value for key, value in CLASSICAL[name].to_dict().items() if value is not None}
-    said = ", ".join(f"{key} {value}" for key, value in settings.items()) or "no settings"
+    listed = ", ".join(f"{key} {value}" for key, value in settings.items()) or "no settings"
     version = library_version()
-    return Method(name, "classical", name, {"library": version, "settings": settings}, f"{version}, {said}")
+    return Method(name, "classical", name, {"library": version, "settings": settings}, f"{version}, {listed}")
 
 
 def _network(name: str, model: str, protocol: str) -> Method:
-    from drmamba import checkpoint  # torch: only when a network is asked for
-
     if protocol not in PROTOCOLS:
         raise ConfigError(f"there is no protocol {protocol!r}; there are {', '.join(PROTOCOLS)}")
-    path = checkpoint.embedded(model) if model in PRESETS else Path(model)
+    path = find_model(model)
     identity: dict[str, Any] = {"protocol": PROTOCOLS[protocol].to_dict()}
     if path is None:
         identity["sha256"] = f"untrained-{model}"
         return Method(name, "network", model, identity, f"{model}, {UNTRAINED}", trained=False)
-    _, origin = checkpoint.read_header(path)
+    _, origin = read_header(path)
     identity["sha256"] = sha256(path)
     label = f"{model} {identity['sha256'][:12]}, {protocol} protocol"
     if not origin.trained:
@@ -100,7 +100,7 @@ def _network(name: str, model: str, protocol: str) -> Method:
 
 
 class Predictions:
-    """A folder of predictions: `<year>/<name>.png` below it, or `<name>.png` where that is unambiguous."""
+    """A folder of predictions: `<year>/<name>.png` in it, or `<name>.png` where that is unambiguous."""
 
     def __init__(self, folder: Path, pairs: Sequence[Pair]) -> None:
         self.folder = folder
@@ -116,7 +116,7 @@ class Predictions:
         self._single = {pair.name for pair in pairs if sum(p.name == pair.name for p in pairs) == 1}
 
     def find(self, pair: Pair) -> Path:
-        """The prediction of a page; raise if there is none, or more than one."""
+        """Return the prediction of a page; raise if there is none, or more than one."""
         keys: list[tuple[str | None, str]] = [(pair.year, pair.name)]
         keys += [(None, f"{pair.year}{mark}{pair.name}") for mark in "_- ."]
         keys += [(None, pair.name)] if pair.name in self._single else []
@@ -127,10 +127,10 @@ class Predictions:
             if found:
                 return found[0]
         raise DataError(
-            f"there is no prediction for {pair.label} in {self.folder}: {pair.year}/{pair.name}.png is looked for"
+            f"there is no prediction for {pair.label} in {self.folder}: {pair.year}/{pair.name}.png is expected"
         )
 
 
 def _set(folder: str, pairs: Sequence[Pair]) -> str | None:
-    """The name of a data set that is no year, if the folder is called like it."""
+    """Return the folder's name if it is that of a data set, which need not be a year."""
     return folder if any(pair.year == folder for pair in pairs) else None
