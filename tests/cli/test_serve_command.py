@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from drmamba.cli import group
-from drmamba.cli.network import loaded
+from drmamba.cli.network import load_binarizer
 from drmamba.cli.serve import _is_local
 from drmamba.config import EngineConfig, ServiceConfig
 from drmamba.errors import ConfigError
@@ -15,10 +15,10 @@ from drmamba.inference.batch import page_memory
 
 
 def test_help_names_the_limits():
-    said = CliRunner().invoke(group, ["serve", "--help"]).output
+    text = CliRunner().invoke(group, ["serve", "--help"]).output
     for option in ("--host", "--port", "--token", "--queue", "--max-bytes", "--max-pixels", "--max-seconds"):
-        assert option in said
-    assert "127.0.0.1" in said
+        assert option in text
+    assert "127.0.0.1" in text
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_many_cores_and_the_default_memory_start(monkeypatch, capsys):
     monkeypatch.setattr("drmamba.inference.models.cpu_lanes", lambda *_: 64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = loaded("lite", EngineConfig(device="cpu"))
+        made = load_binarizer("lite", EngineConfig(device="cpu"))
     with made:
         assert 1 < made.lanes.count < 64
         assert page_memory(made.lanes.count, made.config, made.lanes.config.max_memory) > 0

@@ -154,3 +154,36 @@ class DataConfig(Config):
     rotated: float = 0.3  # ... for this share of the crops
     # The probabilities to mirror a crop horizontally, vertically and diagonally.
     flips: tuple[float, float, float] = (0.5, 0.5, 0.0)
+    turns: float = 0.0  # probability that a finished crop is rotated by 90, 180 or 270 degrees
+    region: RegionConfig = field(default_factory=RegionConfig)
+    least_ink: float = 0.005  # share of a crop's pixels that should be ink ...
+    tries: int = 3  # ... attempts to find such a crop; the last one is used in any case
+    textures: str | None = None  # folder of blank paper; without it all paper is procedural
+    bared: float = 0.0  # share of the paper that is made from other pages by removing their ink
+    degrade: DegradeConfig = field(default_factory=DegradeConfig)
+    synthetic_share: float = 0.0  # share of the crops that are synthetic; with 1 no real pages are needed
+    # Share of the synthetic crops with the contests' convention of ink, if the network knows several.
+    synthetic_contest: float = 0.5
+    synthetic: SyntheticConfig = field(default_factory=SyntheticConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require("synthetic_share", 0 <= self.synthetic_share <= 1, "from 0 to 1")
+        self.require("synthetic_contest", 0 <= self.synthetic_contest <= 1, "from 0 to 1")
+        self.require("crop", self.crop >= 16, "16 or more")
+        self.require("validation_share", 0 <= self.validation_share < 1, "from 0 to less than 1")
+        for name in ("zoom", "wide_zoom"):
+            low, high = getattr(self, name)
+            self.require(name, 0.1 <= low <= high <= 10, "two factors from 0.1 to 10, in order")
+        self.require("wide", 0 <= self.wide <= 1, "a probability from 0 to 1")
+        self.require("bared", 0 <= self.bared <= 1, "a probability from 0 to 1")
+        wide_enough = self.region.side == 0 or self.region.side >= self.crop
+        self.require("region", wide_enough, f"at least as wide as a crop, {self.crop} pixels")
+        self.require("rotation", 0 <= self.rotation <= 45, "from 0 to 45 degrees")
+        self.require("rotated", 0 <= self.rotated <= 1, "a probability from 0 to 1")
+        self.require(
+            "flips", all(0 <= chance <= 1 for chance in self.flips), "three probabilities from 0 to 1"
+        )
+        self.require("turns", 0 <= self.turns <= 1, "a probability from 0 to 1")
+        self.require("least_ink", 0 <= self.least_ink < 1, "from 0 to less than 1")
+        self.require("tries", self.tries >= 1, "1 or more")
