@@ -32,12 +32,12 @@ def test_wrong_settings_are_named(words):
 def test_a_taken_port_is_said():
     pytest.importorskip("fastapi", reason="the service needs the extra web")
     pytest.importorskip("uvicorn", reason="the service needs the extra web")
-    from drmamba.service.server import listening
+    from drmamba.service.server import listening_socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ConfigError, match=f"port {port}"):
-            listening("127.0.0.1", port)
+            listening_socket("127.0.0.1", port)
 
 
 def test_it_is_local_unless_told():

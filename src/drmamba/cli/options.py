@@ -72,8 +72,8 @@ keep_option = click.option(
 context_option = click.option(
     "--context/--no-context",
     default=None,
-    help="Show the network the whole page, reduced, besides each window; models without page context ignore this. "
-    "[default: context]",
+    help="Show the network the whole page, reduced, in addition to each window; models without page context "
+    "ignore this. [default: context]",
 )
 device_option = click.option(
     "--device",

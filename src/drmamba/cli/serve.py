@@ -29,7 +29,10 @@ DEFAULT = ServiceConfig()
     help="The port to listen on; 0 stands for any free one.",
 )
 @click.option(
-    "--page/--no-page", default=DEFAULT.page, show_default=True, help="Serve the web page besides the API."
+    "--page/--no-page",
+    default=DEFAULT.page,
+    show_default=True,
+    help="Serve the web page in addition to the API.",
 )
 @click.option(
     "--token", default=DEFAULT.token, envvar="DRMAMBA_TOKEN", help="Require this secret as `Authorization: Bearer "

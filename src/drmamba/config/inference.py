@@ -39,7 +39,7 @@ class InferenceConfig(Config):
     threshold: float = 0.5  # pixels with a probability above this are ink
     suppress: float = 1.0  # factor of beta; 0 subtracts no background, 1 what the model would
     keep: Keep = "text"  # marks that are ink: text alone, or all that was printed, written or drawn
-    context: bool = True  # whether the network sees the whole page, reduced, besides each window
+    context: bool = True  # whether the network sees the whole page, reduced, in addition to each window
     scale: Literal["auto"] | float = "auto"  # factor by which the page is scaled for the network
     invert: bool = True  # whether white-on-black pages are inverted
     turn: bool = True  # whether pages whose lines run up or down are rotated for the network

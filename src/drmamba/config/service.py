@@ -13,7 +13,7 @@ class ServiceConfig(Config):
 
     host: str = "127.0.0.1"
     port: int = 7860  # 0 stands for any free port
-    page: bool = True  # whether the web page is served besides the API
+    page: bool = True  # whether the web page is served in addition to the API
     token: str = ""  # secret that clients must send; empty if none is needed
     queue: int = 16  # requests that may wait; further ones are answered with 429
     max_bytes: int = 100_000_000  # size of a request's body

@@ -31,7 +31,7 @@ def scan():
     return buffer.getvalue()
 
 
-def dropped(server, path):
+def upload_event(server, path):
     """What the page's upload event answers to a path on the server's disk."""
     config = httpx.get(f"{server.url}/config").json()
     upload = next(c["id"] for c in config["components"] if c["props"].get("elem_id") == "upload")
@@ -41,31 +41,31 @@ def dropped(server, path):
     body = {"data": [None, 0.5, 1.0, "Result", files], "fn_index": event, "session_hash": session}
     httpx.post(f"{server.url}/gradio_api/queue/join", json=body).raise_for_status()
     where = f"{server.url}/gradio_api/queue/data"
-    said = []
+    messages = []
     with httpx.stream("GET", where, params={"session_hash": session}, timeout=60) as answer:
         for line in answer.iter_lines():
             if line.startswith("data:"):
-                said.append(json.loads(line.removeprefix("data:")))
-                if said[-1]["msg"] == "process_completed":
+                messages.append(json.loads(line.removeprefix("data:")))
+                if messages[-1]["msg"] == "process_completed":
                     break
-    return said
+    return messages
 
 
 def test_a_file_that_was_not_uploaded_is_not_opened(server, tmp_path):
     secret = tmp_path / "secret.jpg"
     secret.write_bytes(scan())
-    said = dropped(server, secret)
-    assert said[-1]["success"] is False
-    assert "secret" not in json.dumps(said)
-    assert "pixels" not in json.dumps(said)
+    messages = upload_event(server, secret)
+    assert messages[-1]["success"] is False
+    assert "secret" not in json.dumps(messages)
+    assert "pixels" not in json.dumps(messages)
 
 
 def test_an_upload_is_opened(server):
     url = f"{server.url}/gradio_api/upload"
     (path,) = httpx.post(url, files={"files": ("mine.jpg", scan())}).json()
-    said = dropped(server, path)
-    assert said[-1]["success"] is True
-    assert "mine.jpg" in json.dumps(said)
+    messages = upload_event(server, path)
+    assert messages[-1]["success"] is True
+    assert "mine.jpg" in json.dumps(messages)
 
 
 @pytest.mark.parametrize(

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from drmamba.service.store import Store
+from drmamba.service.result_store import ResultStore
 from drmamba.service.upload import plain_name
 
 
 def filled(store, size):
-    path = store.workplace() / "x"
+    path = store.new_folder() / "x"
     path.write_bytes(bytes(size))
     return store.put(path, "image/png", "x.png")
 
 
 def test_results_expire():
     now = [0.0]
-    store = Store(10, 1000, clock=lambda: now[0])
+    store = ResultStore(10, 1000, clock=lambda: now[0])
     name = filled(store, 5)
     now[0] = 9.9
     path = store.get(name).path
@@ -31,7 +31,7 @@ def test_results_expire():
 
 
 def test_the_oldest_make_room():
-    store = Store(10, 100)
+    store = ResultStore(10, 100)
     names = [filled(store, 40) for _ in range(4)]
     assert [store.get(name) is not None for name in names] == [False, False, True, True]
     store.close()
@@ -39,7 +39,7 @@ def test_the_oldest_make_room():
 
 
 def test_names_cannot_be_guessed_or_walk():
-    store = Store(10, 1000)
+    store = ResultStore(10, 1000)
     assert len({filled(store, 1) for _ in range(20)}) == 20
     assert store.get("../../etc/passwd") is None
     store.close()
@@ -48,7 +48,8 @@ def test_names_cannot_be_guessed_or_walk():
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
 def test_what_killed_services_left_is_removed_and_living_ones_are_not(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    code = "import os; from drmamba.service.store import Store; print(Store(1, 1).folder, flush=True); os._exit(9)"
+    code = "import os; from drmamba.service.result_store import ResultStore as Store; "
+    code += "print(Store(1, 1).folder, flush=True); os._exit(9)"
     run = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE
     )
@@ -56,10 +57,10 @@ def test_what_killed_services_left_is_removed_and_living_ones_are_not(tmp_path, 
     strange.mkdir()
     assert dead.parent == tmp_path
     assert dead.exists()
-    living = Store(10, 1000)
+    living = ResultStore(10, 1000)
     assert not dead.exists()
     filled(living, 5)
-    other = Store(10, 1000)
+    other = ResultStore(10, 1000)
     assert living.folder.exists()
     assert strange.exists()  # nobody's lock, nobody's business
     living.close()
