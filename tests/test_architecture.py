@@ -1,6 +1,7 @@
 """The layout's promises: imports point one way, optional libraries stay at the edge, start-up is light."""
 
 import ast
+import re
 import subprocess
 import sys
 import time
@@ -24,7 +25,7 @@ LAYERS = [
     {"scale", "integrations", "service"},
     {"cli"},
 ]
-RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
+RANK = {package: rank for rank, packages in enumerate(LAYERS) for package in packages}
 OPTIONAL = {
     "triton",
     "ray",
@@ -64,21 +65,21 @@ def imports(path: Path) -> list[tuple[str, int, bool]]:
     return found
 
 
-def test_every_room_is_in_the_layout() -> None:
-    rooms = {p.stem if p.is_file() else p.name for p in ROOT.iterdir() if p.suffix == ".py" or p.is_dir()}
-    assert rooms - {"__init__", "__pycache__", "__main__", "weights"} <= set(RANK)
+def test_every_package_is_in_the_layout() -> None:
+    packages = {p.stem if p.is_file() else p.name for p in ROOT.iterdir() if p.suffix == ".py" or p.is_dir()}
+    assert packages - {"__init__", "__pycache__", "__main__", "weights"} <= set(RANK)
 
 
 def test_imports_point_one_way() -> None:
     wrong = []
     for path in ROOT.rglob("*.py"):
         relative = path.relative_to(ROOT)
-        room = relative.parts[0].removesuffix(".py")
+        package = relative.parts[0].removesuffix(".py")
         for module, line, _ in imports(path):
             parts = module.split(".")
-            if parts[0] != "drmamba" or room not in RANK or len(parts) < 2 or parts[1] not in RANK:
+            if parts[0] != "drmamba" or package not in RANK or len(parts) < 2 or parts[1] not in RANK:
                 continue
-            if parts[1] != room and RANK[parts[1]] >= RANK[room]:
+            if parts[1] != package and RANK[parts[1]] >= RANK[package]:
                 wrong.append(f"{relative}:{line} imports {module}")
     assert not wrong, "\n".join(wrong)
 
@@ -113,6 +114,27 @@ print('HEAVY', heavy)
 
 
 def test_public_names_exist() -> None:
-    assert drmamba.__all__ == sorted(drmamba.__all__, key=lambda n: (n.startswith("_"), n)) or drmamba.__all__
+    assert drmamba.__all__ == sorted(set(drmamba.__all__))
+    assert set(drmamba.__all__) - {"__version__"} == set(drmamba._MODULES)
     for name in drmamba.__all__:
         assert getattr(drmamba, name) is not None
+    assert dir(drmamba) == drmamba.__all__
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        drmamba.nothing  # noqa: B018
+
+
+def guide_imports() -> dict[str, set[str]]:
+    """Return the names that the guides import, by the module that they import them from."""
+    repository = Path(__file__).parents[1]
+    found: dict[str, set[str]] = {}
+    for guide in [repository / "README.md", *(repository / "docs").glob("*.md")]:
+        for module, names in re.findall(
+            r"^\s*from (drmamba[\w.]*) import (\([^)]*\)|.*)", guide.read_text(), re.MULTILINE
+        ):
+            listed = names.partition("#")[0].strip("() \n").split(",")
+            found.setdefault(module, set()).update(name.strip() for name in listed if name.strip())
+    return found
+
+
+def test_the_public_names_are_those_that_the_guides_use() -> None:
+    assert guide_imports() == {"drmamba": set(drmamba.__all__) - {"__version__"}}

@@ -95,7 +95,7 @@ def test_what_cannot_be_released(model, tmp_path):
         fold_scores(tmp_path / "bad.json", preset("lite"))
     with pytest.raises(DataError, match=r"none\.json is no results\.json"):
         fold_scores(tmp_path / "none.json", preset("lite"))
-    with pytest.raises(DataError, match="are of another network"):
+    with pytest.raises(DataError, match="the folds of another network"):
         fold_scores(results(tmp_path / "r.json"), preset("tiny"))
     checkpoint.save(tmp_path / "raw.safetensors", DRMamba(preset("lite")), Provenance())
     out = tmp_path / "out.safetensors"
