@@ -70,7 +70,8 @@ def command(
     run = Benchmark(chosen, pairs, output, protocol)
     if run.done:
         click.echo(
-            f"{run.done} of {run.total} results are in {output} already (--overwrite begins anew)", err=True
+            f"{run.done} of {run.total} results are in {output} already (--overwrite computes them again)",
+            err=True,
         )
     rows = []
     with tqdm(total=run.total, unit="page", disable=None, smoothing=0.05) as bar:

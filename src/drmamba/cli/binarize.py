@@ -272,13 +272,17 @@ def _run(batch: Batch | RayBatch, jobs: list[Any], book: Report | None, resumes:
 
     click.echo(f"drmamba: {len(jobs)} files, {batch.place}", err=True)
     progress = Progress(len(jobs), batch)
-    again = "the same command resumes" if resumes else "the same command begins anew, as --overwrite says"
+    again = (
+        "the same command resumes"
+        if resumes
+        else "the same command starts again from the beginning, because of --overwrite"
+    )
 
     def interrupted(*_: object) -> None:
         if batch.stopped:
             raise KeyboardInterrupt
         batch.stop()
-        progress.say("stopping after the pages in hand (Ctrl-C again: at once)")
+        progress.say("stopping after the pages in progress (press Ctrl-C again to stop at once)")
 
     before = signal.signal(signal.SIGINT, interrupted)
     try:

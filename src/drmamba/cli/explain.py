@@ -83,9 +83,9 @@ def command(
     ink = read_ink(truth) if truth else None
     with load_binarizer(model, EngineConfig(device=device), config, explain=True) as binarizer:
         result = binarizer(found)
-    knobs = f"threshold {config.threshold:g}, suppression {config.suppress:g}"
+    settings = f"threshold {config.threshold:g}, suppression {config.suppress:g}"
     title = (
-        f"{image.name}  ·  {found.width} x {found.height}  ·  model {binarizer.provenance.preset}, {knobs}"
+        f"{image.name}  ·  {found.width} x {found.height}  ·  model {binarizer.provenance.preset}, {settings}"
     )
     write_atomic(output, draw(found.array, result, title=title, truth=ink, suffix=output.suffix))
     click.echo(f"drmamba: wrote {output}", err=True)

@@ -24,14 +24,14 @@ class ServiceConfig(Config):
     upload_seconds: float = 60.0  # time that one upload may take
     keep_minutes: float = 15.0  # lifetime of linked results and of pages open in a browser
     keep_bytes: int = 500_000_000  # of such results; the oldest are removed first
-    knob_memory: int = 600_000_000  # bytes of maps kept for the sliders of the web page
+    exploration_memory: int = 600_000_000  # bytes of maps kept for the sliders of the web page
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require("port", 0 <= self.port <= 65535, "from 0 to 65535")
         for name in ("max_bytes", "max_files", "max_pages", "max_pixels"):
             self.require(name, getattr(self, name) >= 1, "1 or more")
-        for name in ("queue", "keep_bytes", "knob_memory"):
+        for name in ("queue", "keep_bytes", "exploration_memory"):
             self.require(name, getattr(self, name) >= 0, "0 or more")
         for name in ("max_seconds", "upload_seconds", "keep_minutes"):
             self.require(name, 0 < getattr(self, name) < 1e6, "more than 0")

@@ -1,4 +1,4 @@
-"""The page in a real browser: upload, slide, turn the knobs, look at the maps, download; on a phone, too.
+"""The page in a real browser: upload, slide, turn the settings, look at the maps, download; on a phone, too.
 
 DRMAMBA_SCREENSHOTS=FOLDER also leaves pictures of it there, with the model that DRMAMBA_MODEL names.
 """
@@ -132,7 +132,7 @@ def test_upload_slide_turn_and_download(visitor, scan):
     for _ in range(4):
         visitor.page.keyboard.press("ArrowRight")
     assert visitor.line() > dragged + 50
-    # Turn the knobs.
+    # Turn the settings.
     first = visitor.download("PNG")[1]
     assert "only the fusion" in visitor.changed(lambda: visitor.fill("#suppress", "3"))
     assert "only the threshold" in visitor.changed(lambda: visitor.fill("#threshold", "0.9"))
@@ -201,9 +201,9 @@ def test_a_phone(browser, server):
     visitor.page.wait_for_selector("#compare .outer")
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390  # nothing sticks out
     place = visitor.page.query_selector("#compare").bounding_box()
-    knobs = visitor.page.query_selector("#knobs").bounding_box()
+    settings = visitor.page.query_selector("#settings").bounding_box()
     assert place["width"] > 280
-    assert knobs["y"] > place["y"]  # the page comes before the knobs
+    assert settings["y"] > place["y"]  # the page comes before the settings
     visitor.picture("serve-phone.png")
     visitor.leave()
 

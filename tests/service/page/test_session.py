@@ -32,7 +32,7 @@ def service():
 
 @pytest.fixture
 def session(service):
-    session = BrowserSession(service, ExplorationCache(service.limits.knob_memory))
+    session = BrowserSession(service, ExplorationCache(service.limits.exploration_memory))
     yield session
     session.close_pages()
 

@@ -1,4 +1,4 @@
-"""The report of `drmamba loo`: results.json, table.md and plot.png, written anew after every fold."""
+"""The report of `drmamba loo`: results.json, table.md and plot.png, written after every fold."""
 
 from __future__ import annotations
 

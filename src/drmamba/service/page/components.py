@@ -121,7 +121,7 @@ def add_result(gr: Any) -> SimpleNamespace:
 
 def add_settings(gr: Any) -> SimpleNamespace:
     """Add the column with the sliders and the choice of the layer."""
-    with gr.Column(elem_id="knobs", min_width=COLUMN_WIDTH):
+    with gr.Column(elem_id="settings", min_width=COLUMN_WIDTH):
         suppress = gr.Slider(
             0,
             4,

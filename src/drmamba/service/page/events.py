@@ -23,7 +23,7 @@ class PageEvents:
 
     def __init__(self, gr: Any, service: Service, samples: list[Path]) -> None:
         self.gr, self.service, self.samples = gr, service, samples
-        self.cache = ExplorationCache(service.limits.knob_memory)
+        self.cache = ExplorationCache(service.limits.exploration_memory)
         # Gradio passes an event to the argument that is annotated with this type.
         for method in (PageEvents.sample_selected, PageEvents.page_selected):
             method.__annotations__["event"] = gr.SelectData
