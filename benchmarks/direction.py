@@ -44,7 +44,7 @@ def main() -> None:
                 page = np.rot90(image, quarters)
                 rows = ArraySource(page)
                 analysis = analyse_page(rows)
-                found = binarizer.view(rows, analysis, PROTOCOLS["everyday"]).rotated
+                found = binarizer.view(rows, analysis, PROTOCOLS["default"]).rotated
                 pages += 1
                 asked += analysis.orientation < LEVEL_SCORE
                 if found != ((pair.name in lying) ^ bool(quarters)):

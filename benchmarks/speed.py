@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--model", default="lite")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--stride", type=int)
-    parser.add_argument("--protocol", default="everyday")
+    parser.add_argument("--protocol", default="default")
     parser.add_argument("--precision", default="float32")
     args = parser.parse_args()
 

@@ -1,7 +1,7 @@
-"""Clean black-and-white pages from degraded document scans, by the DR-Mamba network.
+"""Clean black-and-white pages from degraded document scans, with the DR-Mamba network.
 
-The public surface is what `__all__` names. Importing the package loads neither torch nor any image
-library: each name below is fetched from its module when first used.
+The public names are those in `__all__`, which are the ones that the guides use. Importing the package loads
+neither torch nor any image library: each name is fetched from its module when it is first used.
 """
 
 from __future__ import annotations
@@ -10,28 +10,50 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from drmamba.config import ModelConfig, preset
+    from drmamba.config import InferenceConfig, ModelConfig, preset
     from drmamba.errors import DRMambaError
+    from drmamba.images import ArraySource, read_ink, read_rgb
     from drmamba.inference.binarizer import Binarizer
+    from drmamba.inference.explain import Exploration
+    from drmamba.metrics import score
     from drmamba.model.network import DRMamba
 
 __version__ = "0.1.0"
 
-__all__ = ["Binarizer", "DRMamba", "DRMambaError", "ModelConfig", "__version__", "preset"]
+__all__ = [
+    "ArraySource",
+    "Binarizer",
+    "DRMamba",
+    "DRMambaError",
+    "Exploration",
+    "InferenceConfig",
+    "ModelConfig",
+    "__version__",
+    "preset",
+    "read_ink",
+    "read_rgb",
+    "score",
+]
 
-_HOMES = {
+_MODULES = {
+    "ArraySource": "drmamba.images",
     "Binarizer": "drmamba.inference.binarizer",
     "DRMamba": "drmamba.model.network",
     "DRMambaError": "drmamba.errors",
+    "Exploration": "drmamba.inference.explain",
+    "InferenceConfig": "drmamba.config",
     "ModelConfig": "drmamba.config",
     "preset": "drmamba.config",
+    "read_ink": "drmamba.images",
+    "read_rgb": "drmamba.images",
+    "score": "drmamba.metrics",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'drmamba' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

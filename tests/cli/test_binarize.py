@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from drmamba.cli.binarize import Bytes, command
+from drmamba.cli.binarize import command
+from drmamba.cli.types import ByteSize
 from drmamba.errors import BackendError, CheckpointError, ConfigError, InputError
 from drmamba.images import read_ink
 
@@ -156,7 +157,7 @@ def test_an_untrained_model_is_told_loudly(dark, sources, tmp_path):
     [("1500MB", 1_500_000_000), ("2GB", 2 * 10**9), ("1.5GiB", 3 * 2**29), ("700m", 7 * 10**8), ("9", 9)],
 )
 def test_sizes(text, size):
-    assert Bytes().convert(text, None, None) == size
+    assert ByteSize().convert(text, None, None) == size
 
 
 @pytest.mark.parametrize("again", [False, True])

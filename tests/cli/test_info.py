@@ -59,7 +59,7 @@ def test_scores_within_scores_have_lines_of_their_own():
 def test_a_missing_file_is_one_line():
     result = CliRunner().invoke(group, ["info", "--model", "nowhere.safetensors"])
     assert result.exit_code != 0
-    assert "there is no model file nowhere.safetensors" in str(result.exception)
+    assert "there is no model" in str(result.exception)
 
 
 def test_without_torch_one_line_says_what_is_missing(monkeypatch, tmp_path):

@@ -201,7 +201,7 @@ def test_the_card_says_data_recipe_scores_limits_and_licence():
         assert words in text
     bare = card("owner/name", preset("lite"), Provenance(), "mit")
     assert "model-index" not in bare
-    assert "None are stated." in bare
+    assert "No scores are stated." in bare
 
 
 def test_what_cannot_be_pushed(stand_in, model, tmp_path, monkeypatch):

@@ -80,7 +80,7 @@ def test_half_the_size_with_scores_and_a_card(model, tmp_path):
         "13 of the contest's 20 pages",
         "Updates of each fold, after the same start: 32.",
         "The recipe was chosen on 2018.",
-        "the year it never saw",
+        "on the held-out year",
     ):
         assert words in card
     index = json.loads(
@@ -91,11 +91,11 @@ def test_half_the_size_with_scores_and_a_card(model, tmp_path):
 
 def test_what_cannot_be_released(model, tmp_path):
     (tmp_path / "bad.json").write_text('{"years": {"2018": {}}}')
-    with pytest.raises(DataError, match=r"bad\.json is no results\.json"):
+    with pytest.raises(DataError, match=r"bad\.json is not a results\.json"):
         fold_scores(tmp_path / "bad.json", preset("lite"))
-    with pytest.raises(DataError, match=r"none\.json is no results\.json"):
+    with pytest.raises(DataError, match=r"none\.json is not a results\.json"):
         fold_scores(tmp_path / "none.json", preset("lite"))
-    with pytest.raises(DataError, match="are of another network"):
+    with pytest.raises(DataError, match="the folds of another network"):
         fold_scores(results(tmp_path / "r.json"), preset("tiny"))
     checkpoint.save(tmp_path / "raw.safetensors", DRMamba(preset("lite")), Provenance())
     out = tmp_path / "out.safetensors"

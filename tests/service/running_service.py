@@ -1,15 +1,17 @@
-"""Services that run in a thread of the tests, with a network of one line unless a test needs more."""
+"""Services that run in a thread of the tests, with a network of one line unless a test needs more; and requests."""
 
 import contextlib
+import io
 import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "inference"))
-from stand_in import Darkness, binarizer, text_page  # noqa: F401
+from stand_in import Darkness, binarizer, text_page
 
 from drmamba.checkpoint import Provenance
 from drmamba.config import EngineConfig, ServiceConfig
@@ -19,6 +21,7 @@ for library in ("fastapi", "uvicorn", "httpx", "prometheus_client", "python_mult
     pytest.importorskip(library, reason=f"the service's tests need {library} (extra web)")
 
 
+httpx = pytest.importorskip("httpx")
 dark_binarizer = binarizer
 
 
@@ -62,3 +65,28 @@ def running(binarizer, **limits):
         server.socket.close()
         assert not thread.is_alive()
         assert not server.service.store.folder.exists()
+
+
+def png(array, **options):
+    buffer = io.BytesIO()
+    Image.fromarray(array).save(buffer, "PNG", **options)
+    return buffer.getvalue()
+
+
+SCAN = png(text_page(150, 200), dpi=(300, 300))
+TALL = png(text_page(3000, 400))  # several lines of windows
+
+
+def post(server, data=SCAN, name="scan.png", **options):
+    files = [("file", (name, data))] if isinstance(data, bytes) else data
+    return httpx.post(f"{server.url}/v1/binarize", files=files, timeout=60, **options)
+
+
+def problem(answer, status, **wanted):
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert body["status"] == status
+    assert body["detail"]
+    assert {key: body.get(key) for key in wanted} == wanted
+    return body

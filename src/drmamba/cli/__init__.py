@@ -1,4 +1,4 @@
-"""The command line: one small file per command family, loaded only when its command is run."""
+"""The command line: one small file per family of commands, loaded when its command is run."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import click
 from drmamba import __version__
 from drmamba.errors import DRMambaError
 
-INTERRUPTED = 130  # the exit code of a run that was stopped and can be resumed
+INTERRUPTED = 130  # exit code of a run that was stopped and can be resumed
 
-# name -> (module, what `drmamba --help` says); a module's `command` is loaded at use.
+# Each command's module, whose `command` is loaded at use, and what `drmamba --help` says about it.
 COMMANDS = {
     "binarize": ("drmamba.cli.binarize", "Turn scans into black-and-white pages."),
-    "data": ("drmamba.cli.data", "Check, import, look at and make pages to train on."),
-    "train": ("drmamba.cli.train", "Train a model and score it on a year it never saw."),
-    "loo": ("drmamba.cli.loo", "Train without each year in turn; one table."),
-    "ablate": ("drmamba.cli.ablate", "The paper's ablation tables, run here."),
-    "explain": ("drmamba.cli.explain", "Show what the network saw on a page, and took away."),
-    "serve": ("drmamba.cli.serve", "A web page and an HTTP API."),
-    "evaluate": ("drmamba.cli.evaluate", "The contest's scores of binarized pages."),
-    "benchmark": ("drmamba.cli.benchmark", "Methods side by side on the same pages."),
-    "export": ("drmamba.cli.export", "Write a model as ONNX, or small and with a card."),
-    "push": ("drmamba.cli.push", "Put a model on the Hugging Face Hub."),
-    "info": ("drmamba.cli.info", "Parameters, cost, backend and origin of a model."),
+    "data": ("drmamba.cli.data", "Check, import, preview and synthesize training pages."),
+    "train": ("drmamba.cli.train", "Train a model and score it on a held-out year."),
+    "loo": ("drmamba.cli.loo", "Hold out each year in turn, and put all scores in one table."),
+    "ablate": ("drmamba.cli.ablate", "Train and score the rows of the paper's ablation tables."),
+    "explain": ("drmamba.cli.explain", "Draw what the network saw on a page and what it removed."),
+    "serve": ("drmamba.cli.serve", "Serve a web page and an HTTP API."),
+    "evaluate": ("drmamba.cli.evaluate", "Score binarized pages as the DIBCO contests do."),
+    "benchmark": ("drmamba.cli.benchmark", "Compare several methods on the same pages."),
+    "export": ("drmamba.cli.export", "Write a model as ONNX, or at half the size with a model card."),
+    "push": ("drmamba.cli.push", "Publish a model on the Hugging Face Hub."),
+    "info": ("drmamba.cli.info", "Print the size, cost and provenance of a model."),
 }
 
 
 class LazyGroup(click.Group):
-    """A group that lists its commands without importing them."""
+    """A group of commands that lists them without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -61,6 +61,6 @@ def main() -> None:
         click.echo(f"drmamba: {error}", err=True)
         sys.exit(2)
     except SystemExit as end:
-        if end.code == INTERRUPTED:  # one Ctrl-C more, while Python tidies up, changes nothing
+        if end.code == INTERRUPTED:  # A further Ctrl-C while Python shuts down must not change the exit code.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         raise

@@ -1,4 +1,4 @@
-"""`drmamba ablate`: the paper's ablation tables, run with any preset and budget."""
+"""`drmamba ablate`: the paper's ablation tables, with any preset and any length of training."""
 
 from __future__ import annotations
 
@@ -17,12 +17,20 @@ from drmamba.errors import ConfigError
 
 
 @click.command()
-@click.option("--list", "shown", is_flag=True, help="Print every table and row, and stop.")
-@click.option("--data", metavar="ROOT", help="A folder of years.")
-@click.option("--table", metavar="TABLE", help="components, fusion, directions, loss or backbone.")
-@click.option("--row", "rows", multiple=True, metavar="ROW", help="Only these rows, such as A0.")
-@click.option("--hold-out", metavar="YEARS|all", help="The fold or folds; the paper's is 2019.")
-@click.option("-o", "--output", "root", metavar="RUN", help="A folder for all runs.")
+@click.option("--list", "shown", is_flag=True, help="Print every table and row, and exit.")
+@click.option("--data", metavar="ROOT", help="The data set: a folder of years.")
+@click.option(
+    "--table", metavar="TABLE", help="The table to run: components, fusion, directions, loss or backbone."
+)
+@click.option(
+    "--row", "rows", multiple=True, metavar="ROW", help="Run only this row, such as A0; may be repeated."
+)
+@click.option(
+    "--hold-out",
+    metavar="YEARS|all",
+    help="The years to hold out, one run each. [default: 2019, as in the paper]",
+)
+@click.option("-o", "--output", "root", metavar="RUN", help="The folder for all runs.")
 @run_options
 def command(
     shown: bool,
@@ -34,31 +42,29 @@ def command(
     accelerator: str,
     **options: Any,
 ) -> None:
-    """Train and score every row of an ablation table; the same command resumes.
+    """Train and score every row of an ablation table; the same command resumes it.
 
-    Writes TABLE.json, TABLE.md and TABLE.png after every run. Rows that are the same run in two tables are
-    trained once.
+    TABLE.json, TABLE.md and TABLE.png are written after every run. Two rows that need the same run share it.
     """
-    from drmamba.experiments import ablations
-    from drmamba.experiments.loo import folds
-    from drmamba.experiments.series import Engine
+    from drmamba.experiments.studies.ablation_tables import PAPER_YEAR, TABLES, listing, variants
+    from drmamba.experiments.studies.ablations import ablate
+    from drmamba.experiments.studies.leave_one_out import folds
+    from drmamba.experiments.studies.run_series import RunLauncher
 
     if shown:
-        click.echo(ablations.listing())
+        click.echo(listing())
         return
     if table is None or root is None:
-        raise ConfigError(
-            f"say which table and where: --table {'|'.join(ablations.TABLES)} -o RUN (or --list)"
-        )
-    # The tables are about the paper's loss, whatever the preset's own recipe makes of it.
+        raise ConfigError(f"say which table and where: --table {'|'.join(TABLES)} -o RUN (or --list)")
+    # The tables study the paper's loss, which the preset's recipe may have changed.
     config = configured(base=replace(recipe(options["preset"]), loss=LossConfig()), **options)
-    wanted = [] if hold_out == "all" else (hold_out or ablations.PAPER_YEAR).split(",")
+    wanted = [] if hold_out == "all" else (hold_out or PAPER_YEAR).split(",")
     years = [job.name for job in folds(config, Path(root), wanted)]
-    total = len(ablations.variants(table, rows)) * len(years)
-    engine = Engine(devices, accelerator)
+    total = len(variants(table, rows)) * len(years)
+    launcher = RunLauncher(devices, accelerator)
     say = partial(click.echo, err=True)
-    texts = list(ablations.ablate(config, Path(root), table, years, engine, say, rows))
+    texts = list(ablate(config, Path(root), table, years, launcher, say, rows))
     if len(texts) < total:
-        click.echo(f"stopped with {len(texts)} of {total} runs done; the same command goes on", err=True)
+        click.echo(f"stopped with {len(texts)} of {total} runs done; the same command resumes", err=True)
         sys.exit(INTERRUPTED)
     click.echo(texts[-1])

@@ -1,4 +1,4 @@
-"""`drmamba benchmark`: methods side by side on the same pages."""
+"""`drmamba benchmark`: several methods on the same pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from drmamba.config import CLASSICAL, PROTOCOLS, BenchmarkConfig
+from drmamba.cli.options import model_option, protocol_option
+from drmamba.config import CLASSICAL, BenchmarkConfig
 
 DEFAULT = BenchmarkConfig()
 
@@ -17,33 +18,28 @@ DEFAULT = BenchmarkConfig()
     "--data",
     required=True,
     type=click.Path(path_type=Path),
-    help="Folder of years: YEAR/img/NAME.*, YEAR/gt/NAME.png.",
+    help="The data set: a folder with YEAR/img/NAME.* and YEAR/gt/NAME.png.",
 )
-@click.option("--years", default="", help="Only these, as in 2009,2010. [default: all there are]")
+@click.option("--years", default="", help="Use only these years, such as 2009,2010. [default: all]")
 @click.option(
     "--methods", default=",".join(DEFAULT.methods), show_default=True,
-    help=f"Of {', '.join(CLASSICAL)}; drmamba; name=FOLDER for predictions of your own (FOLDER/YEAR/NAME.png); "
-    "name=FILE for another model.",
+    help=f"The methods to compare: {', '.join(CLASSICAL)}; drmamba; NAME=FOLDER for predictions of your own "
+    "(FOLDER/YEAR/PAGE.png); NAME=MODEL for another network.",
 )  # fmt: skip
-@click.option(
-    "--model", default=DEFAULT.model, show_default=True, help="Of the method drmamba: a preset or a file."
-)
-@click.option(
-    "--protocol", type=click.Choice(list(PROTOCOLS)), default=DEFAULT.protocol, show_default=True,
-    help="How models run; paper: window 512, stride 256, and nothing but the network.",
-)  # fmt: skip
+@model_option(DEFAULT.model)
+@protocol_option(DEFAULT.protocol)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path(DEFAULT.output), show_default=True,
-    help="Folder for report.md, report.json, scores.png and the binarized pages; a run goes on where it was cut off.",
+    help="The folder for report.md, report.json, scores.png and the binarized pages; a run that was stopped resumes.",
 )  # fmt: skip
 @click.option(
     "--json",
     "json_file",
     type=click.Path(path_type=Path),
-    help="Write the JSON report here too; - is stdout.",
+    help="Write the JSON report to this file, too; - stands for standard output.",
 )
 @click.option("--plot/--no-plot", default=True, help="Draw scores.png. [default: plot]")
-@click.option("--overwrite", is_flag=True, help="Begin anew, whatever the folder holds.")
+@click.option("--overwrite", is_flag=True, help="Compute all results again, even if the folder holds them.")
 def command(
     data: Path,
     years: str,
@@ -55,12 +51,12 @@ def command(
     plot: bool,
     overwrite: bool,
 ) -> None:
-    """Binarize the pages of a data set with several methods and compare their scores, time and memory."""
+    """Binarize the pages of a data set with several methods; compare their scores, time and memory."""
     from tqdm import tqdm
 
-    from drmamba.experiments.benchmark import RESULTS, Benchmark, choose_pairs
-    from drmamba.experiments.benchmark_report import BenchmarkReport
-    from drmamba.experiments.methods import parse_methods
+    from drmamba.experiments.benchmark.methods import parse_methods
+    from drmamba.experiments.benchmark.report import BenchmarkReport
+    from drmamba.experiments.benchmark.run import RESULTS, Benchmark, choose_pairs
     from drmamba.experiments.report import write_text
 
     chosen = parse_methods(
@@ -74,7 +70,8 @@ def command(
     run = Benchmark(chosen, pairs, output, protocol)
     if run.done:
         click.echo(
-            f"{run.done} of {run.total} results are in {output} already (--overwrite begins anew)", err=True
+            f"{run.done} of {run.total} results are in {output} already (--overwrite computes them again)",
+            err=True,
         )
     rows = []
     with tqdm(total=run.total, unit="page", disable=None, smoothing=0.05) as bar:

@@ -1,12 +1,10 @@
-"""`drmamba binarize`: archival pages in, archival pages out."""
+"""`drmamba binarize`: scans in, black-and-white pages out."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-import time
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -14,13 +12,28 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from drmamba.cli import INTERRUPTED
-from drmamba.cli.network import loaded, tell_untrained
+from drmamba.cli.network import load_binarizer, warn_if_untrained
+from drmamba.cli.options import (
+    RenamedOption,
+    context_option,
+    device_option,
+    dpi_option,
+    keep_option,
+    max_memory_option,
+    max_pixels_option,
+    model_option,
+    protocol_option,
+    suppress_option,
+    threshold_option,
+    workers_option,
+)
+from drmamba.cli.progress import Progress
 from drmamba.cli.remedies import remedy
+from drmamba.cli.types import PathOrURI, ScaleFactor
 from drmamba.config import (
     PROTOCOLS,
     EngineConfig,
     InferenceConfig,
-    Keep,
     Precision,
     ReadingConfig,
     ScaleConfig,
@@ -29,127 +42,75 @@ from drmamba.config import (
 
 if TYPE_CHECKING:
     from drmamba.inference.batch import Batch
-    from drmamba.inference.records import BatchReport, PageRecord
+    from drmamba.inference.records import BatchReport
     from drmamba.scale.ray_batch import RayBatch
 
-DEFAULT, ENGINE, READING, SCALE = InferenceConfig(), EngineConfig(), ReadingConfig(), ScaleConfig()
-NAMED = 10  # flagged pages whose names a run ends with
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
-
-
-class Bytes(click.ParamType[int]):
-    """A size such as 1500MB, 2GB or 1.5GiB."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Bytes as a number."""
-        if isinstance(value, int):
-            return value
-        match = re.fullmatch(r"\s*([\d.]+)\s*([kmg]i?)?b?\s*", str(value).lower())
-        try:
-            return int(float(match[1]) * UNITS[match[2] or ""]) if match else self.fail("", param, ctx)
-        except (ValueError, click.UsageError):
-            self.fail(f"{value!r} is not a size; write it like 1500MB or 2GB", param, ctx)
-
-
-class Place(click.ParamType[Any]):
-    """A path, or the URI of a place in a store, which stays text."""
-
-    name = "path"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path | str:  # noqa: ARG002
-        """A Path, or a str with a scheme."""
-        return str(value) if "://" in str(value) else Path(value)
-
-
-class Scale(click.ParamType[Any]):
-    """A number, or auto."""
-
-    name = "auto|number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
-        """A float or "auto"."""
-        if value == "auto":
-            return "auto"
-        try:
-            return float(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither auto nor a number", param, ctx)
+INFERENCE, ENGINE, SCALE, WINDOWS = InferenceConfig(), EngineConfig(), ScaleConfig(), WindowConfig()
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, type=Place())
+@click.argument("paths", nargs=-1, required=True, type=PathOrURI())
 @click.option(
-    "-o", "--output", type=Place(), help="A folder, or a file name for one source. "
-    "Without it results stand beside their sources as NAME.bin.png."
+    "-o", "--output", type=PathOrURI(), help="A folder for the results, or a file name if there is one source. "
+    "Without this option each result is written beside its source as NAME.bin.png."
 )  # fmt: skip
-@click.option("--model", default="lite", show_default=True,
-              help="A preset's name, a file (.safetensors, .onnx) or a Hub id.")  # fmt: skip
+@model_option()
 @click.option(
-    "--format", "format_", type=click.Choice(["png", "tiff", "pdf", "same"]), default="png",
-    show_default=True,
-    help="Of the results; same: TIFF and PDF stay what they are, pages together, all else becomes PNG.",
+    "--format", "format_", type=click.Choice(["png", "tiff", "pdf", "same"]), default="png", show_default=True,
+    help="The format of the results; with same, TIFF and PDF files keep their format and their pages stay in one "
+    "file, and all other files become PNG.",
 )  # fmt: skip
 @click.option("--soft", is_flag=True, help="Also write the probability of ink as NAME.soft.png (8 bits).")
+@threshold_option
+@suppress_option
+@keep_option
+@context_option
+@click.option("--scale", type=ScaleFactor(), help="The factor by which a page is scaled for the network; auto scales "
+              f"pages whose strokes are much wider or narrower than usual. [default: {INFERENCE.scale}]")  # fmt: skip
 @click.option(
-    "--threshold", type=float, help=f"Of the probability, above which is ink. [default: {DEFAULT.threshold}]"
+    "--invert/--no-invert", default=None, help="Invert pages that are white on black. [default: invert]"
 )
-@click.option("--suppress", type=float, help=f"Strength of the background's suppression: 0 none, "
-              f"1 the model's own, above 1 stronger. [default: {DEFAULT.suppress}]")  # fmt: skip
-@click.option("--keep", type=click.Choice(get_args(Keep)), help="Which marks stay: text keeps writing alone, "
-              "all keeps rules, frames, stamps and drawings as well. The model must have learned both. "
-              f"[default: {DEFAULT.keep}]")  # fmt: skip
-@click.option("--context/--no-context", default=None,
-              help="Show the network the whole page, reduced, beside each window. A model without page context "
-              "ignores it. [default: context]")  # fmt: skip
-@click.option("--scale", type=Scale(), help="Of the page as the network sees it; auto acts when strokes are "
-              f"far wider or narrower than usual. [default: {DEFAULT.scale}]")  # fmt: skip
-@click.option("--invert/--no-invert", default=None, help="Turn white-on-black pages round. [default: invert]")
-@click.option("--auto-rotate/--no-auto-rotate", default=None,
-              help="Rotate pages whose lines run up or down before inference. The result lies as the page does. "
+@click.option("--auto-rotate/--no-auto-rotate", default=None, cls=RenamedOption, older="--turn/--no-turn",
+              help="Rotate pages whose lines run up or down for the network; the result keeps the page's orientation. "
               "[default: auto-rotate]")  # fmt: skip
-@click.option("--add-noise/--no-add-noise", default=None,
-              help="Add noise before inference to pages that are cleaner than any scan of paper. "
+@click.option("--add-noise/--no-add-noise", default=None, cls=RenamedOption, older="--grain/--no-grain",
+              help="Add a little noise for the network to pages that are cleaner than any scan. "
               "[default: add-noise]")  # fmt: skip
-@click.option("--keep-bilevel/--no-keep-bilevel", default=None,
-              help="Keep pages that are black and white already as they are. [default: keep-bilevel]")  # fmt: skip
-@click.option("--turn/--no-turn", default=None, hidden=True)  # former names, for one version
-@click.option("--grain/--no-grain", default=None, hidden=True)
-@click.option("--as-is/--no-as-is", default=None, hidden=True)
-@click.option("--margins/--no-margins", default=None, help="Take dark scan margins away. [default: margins]")
+@click.option("--keep-bilevel/--no-keep-bilevel", default=None, cls=RenamedOption, older="--as-is/--no-as-is",
+              help="Keep pages that are already black and white as they are. [default: keep-bilevel]")  # fmt: skip
 @click.option(
-    "--protocol", type=click.Choice(list(PROTOCOLS)), default="everyday", show_default=True,
-    help="paper: window 512, stride 256, and nothing but the network.",
-)  # fmt: skip
-@click.option("--window", type=int, help=f"Side of the sliding window. [default: {WindowConfig().window}]")
-@click.option("--stride", type=int, help=f"Step of the sliding window: less is slower and smoother. "
-              f"[default: {WindowConfig().stride}]")  # fmt: skip
+    "--margins/--no-margins", default=None, help="Remove dark margins of the scan. [default: margins]"
+)
+@protocol_option()
+@click.option(
+    "--window", type=int, help=f"The side of the sliding window in pixels. [default: {WINDOWS.window}]"
+)
+@click.option("--stride", type=int, help="The step of the sliding window in pixels; a smaller one is slower and "
+              f"smoother. [default: {WINDOWS.stride}]")  # fmt: skip
 @click.option("--precision", type=click.Choice(get_args(Precision)),
-              help="Of the network; bfloat16 is faster where the hardware has it. [default: float32]")  # fmt: skip
-@click.option("--device", default=ENGINE.device, show_default=True, help="auto, cpu, cuda, cuda:1, ...")
-@click.option("--runtime", type=click.Choice(["auto", "torch", "onnx"]), default=ENGINE.runtime,
-              show_default=True, help="What runs the network; auto: onnx for .onnx files, else torch.")  # fmt: skip
+              help="The number format of the network; bfloat16 is faster on hardware that computes in it. "
+              f"[default: {INFERENCE.precision}]")  # fmt: skip
+@device_option
+@click.option("--runtime", type=click.Choice(["auto", "torch", "onnx"]), default=ENGINE.runtime, show_default=True,
+              help="The library that runs the network; auto is onnx for .onnx files and torch for all others."
+              )  # fmt: skip
+@workers_option
+@max_memory_option
+@max_pixels_option
+@dpi_option
+@click.option("--overwrite", is_flag=True, help="Replace results that exist already.")
 @click.option(
-    "--workers", type=int, default=ENGINE.workers, help="Windows at once on the CPU. [default: one a core]"
-)
-@click.option("--max-memory", type=Bytes(), default=ENGINE.max_memory, help="Of all processes together, e.g. "
-              f"1500MB. [default: {ENGINE.max_memory / 1e9:g}GB]")  # fmt: skip
-@click.option("--max-pixels", type=int, default=READING.max_pixels, show_default=True,
-              help="A page that declares more is refused before it is decoded.")  # fmt: skip
-@click.option(
-    "--dpi", type=int, default=READING.dpi, show_default=True, help="Of PDF pages that are not scans."
-)
-@click.option("--overwrite", is_flag=True, help="Make existing results anew.")
-@click.option(
-    "--report", type=click.Path(path_type=Path, dir_okay=False), help="A JSONL file, one line a page."
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write one line of JSON per page to this file.",
 )
 @click.option("--engine", "where", type=click.Choice(["local", "ray"]), default="local", show_default=True,
-              help="ray: on a Ray cluster; PATHS and -o may then be URIs, such as s3://bucket/scans.")  # fmt: skip
+              help="Work on this machine or on a Ray cluster; with ray, PATHS and -o may be URIs such as "
+              "s3://bucket/scans.")  # fmt: skip
 @click.option("--address", default=SCALE.address, show_default=True,
-              help="Of the Ray cluster: auto, local (a new one on this machine) or HOST[:PORT].")  # fmt: skip
-@click.option("--shard", help="Only this part of the files, e.g. 2/8: the second of eight. Its report is "
-              "named after it.")  # fmt: skip
+              help="The Ray cluster: auto, local (which starts one on this machine) or HOST[:PORT].")  # fmt: skip
+@click.option("--shard", help="Work on this part of the files only, such as 2/8 for the second of eight. The report "
+              "is named after the part.")  # fmt: skip
 def command(
     paths: tuple[Path | str, ...],
     output: Path | str | None,
@@ -165,9 +126,6 @@ def command(
     auto_rotate: bool | None,
     add_noise: bool | None,
     keep_bilevel: bool | None,
-    turn: bool | None,
-    grain: bool | None,
-    as_is: bool | None,
     margins: bool | None,
     protocol: str,
     window: int | None,
@@ -185,10 +143,10 @@ def command(
     address: str,
     shard: str | None,
 ) -> None:
-    """Turn scans (JPEG, PNG, TIFF, JPEG 2000, WebP, BMP, PDF) and folders of them into black-and-white pages.
+    """Turn scans (JPEG, PNG, TIFF, JPEG 2000, WebP, BMP, PDF) and folders of scans into black-and-white pages.
 
-    Folders are mirrored below the output. Results that are there already, from the same source and with the
-    same settings, are skipped: to resume a run, give the same command again.
+    The output folder mirrors the folders of the sources. Results that exist already, from the same source and
+    with the same settings, are skipped; to resume a run, give the same command again.
     """
     given = {
         "threshold": threshold,
@@ -197,9 +155,9 @@ def command(
         "context": context,
         "scale": scale,
         "invert": invert,
-        "auto_rotate": turn if auto_rotate is None else auto_rotate,
-        "add_noise": grain if add_noise is None else add_noise,
-        "keep_bilevel": as_is if keep_bilevel is None else keep_bilevel,
+        "auto_rotate": auto_rotate,
+        "add_noise": add_noise,
+        "keep_bilevel": keep_bilevel,
         "margins": margins,
         "precision": precision,
     }
@@ -213,7 +171,7 @@ def command(
     engine = EngineConfig(device=device, runtime=runtime, workers=workers, max_memory=max_memory)
     reading = ReadingConfig(max_pixels=max_pixels, dpi=dpi)
 
-    # Before torch is loaded: a wrong path is told at once.
+    # Paths are checked before torch is loaded, so that a wrong one is reported at once.
     if report and re.match(r"\w{2,}:/", str(report)):
         raise click.UsageError("--report is a file on this machine, not a URI")
     jobs, stores = _planned(paths, output, format_, shard, where)
@@ -235,12 +193,12 @@ def command(
         with RayBatch(
             model, config=config, engine=engine, options=options, scale=scale_out, stores=stores, say=_say
         ) as cluster:
-            tell_untrained(model, cluster.provenance)
+            warn_if_untrained(model, cluster.provenance)
             sys.exit(_reported(cluster, jobs, report, resumes=not overwrite))
 
     from drmamba.inference.batch import Batch, BatchOptions
 
-    binarizer = loaded(model, engine, config)
+    binarizer = load_binarizer(model, engine, config)
     options = BatchOptions(overwrite=overwrite, soft=soft, reading=reading, remedy=remedy)
     batch = Batch(binarizer, options)
     sys.exit(_reported(batch, jobs, report, resumes=not overwrite))
@@ -249,7 +207,7 @@ def command(
 def _planned(
     paths: tuple[Path | str, ...], output: Path | str | None, format_: Any, shard: str | None, where: str
 ) -> tuple[list[Any], tuple[str, str] | None]:
-    """The jobs, and the stores they are in if they are no plain files."""
+    """Return the jobs, and the stores that they are in unless they are plain files."""
     from drmamba.inference.jobs import Shard, plan
 
     part = Shard.parse(shard) if shard else None
@@ -272,7 +230,7 @@ def _say(words: str) -> None:
 
 
 def _refuse_report(report: Path, jobs: list[Any]) -> None:
-    """A report must not be written over a scan or a result: `--report scans/*.jpg` names the first scan."""
+    """Raise if the report would overwrite a scan or a result; `--report scans/*.jpg` names the first scan."""
     from drmamba.errors import InputError
 
     place = report.resolve()
@@ -281,7 +239,7 @@ def _refuse_report(report: Path, jobs: list[Any]) -> None:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the output folder now: whether it can be written to is told before the work, not after."""
+    """Make the output folder; an error must come before the work, not after it."""
     from drmamba.errors import InputError
 
     try:
@@ -293,7 +251,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _reported(batch: Batch | RayBatch, jobs: list[Any], report: Path | None, *, resumes: bool) -> int:
-    """Run the batch and keep its report; the exit code."""
+    """Run the batch and write its report; return the exit code."""
     from drmamba.inference.records import BatchReport
 
     book = BatchReport(report) if report else None
@@ -309,18 +267,22 @@ def _reported(batch: Batch | RayBatch, jobs: list[Any], report: Path | None, *, 
 
 
 def _run(batch: Batch | RayBatch, jobs: list[Any], book: BatchReport | None, resumes: bool) -> int:
-    """Run the batch under a progress bar; the exit code."""
+    """Run the batch under a progress bar; return the exit code."""
     import signal
 
     click.echo(f"drmamba: {len(jobs)} files, {batch.place}", err=True)
     progress = Progress(len(jobs), batch)
-    again = "the same command resumes" if resumes else "the same command begins anew, as --overwrite says"
+    again = (
+        "the same command resumes"
+        if resumes
+        else "the same command starts again from the beginning, because of --overwrite"
+    )
 
     def interrupted(*_: object) -> None:
         if batch.stopped:
             raise KeyboardInterrupt
         batch.stop()
-        progress.say("stopping after the pages in hand (Ctrl-C again: at once)")
+        progress.say("stopping after the pages in progress (press Ctrl-C again to stop at once)")
 
     before = signal.signal(signal.SIGINT, interrupted)
     try:
@@ -341,84 +303,3 @@ def _run(batch: Batch | RayBatch, jobs: list[Any], book: BatchReport | None, res
     if batch.stopped:
         return INTERRUPTED
     return 1 if progress.count["failed"] else 0
-
-
-class Progress:
-    """A bar on a terminal, a line now and then elsewhere; errors as they come."""
-
-    QUIET = 10.0  # seconds between two lines
-
-    def __init__(self, files: int, batch: Batch | RayBatch) -> None:
-        from tqdm import tqdm
-
-        self.batch = batch
-        self.files, self.started, self.told = files, time.monotonic(), time.monotonic()
-        self.count: Counter[str] = Counter()
-        self.flags: Counter[str] = Counter()
-        self.doubtful: list[str] = []
-        self.flagged = self.megapixels = self.seen = 0.0
-        self.bar = tqdm(total=files, unit="file", disable=not sys.stderr.isatty(), file=sys.stderr)
-
-    def say(self, words: str) -> None:
-        """A line above the bar."""
-        self.bar.write(f"drmamba: {words}", file=sys.stderr)
-
-    def add(self, record: PageRecord) -> None:
-        """Count a page."""
-        from drmamba.inference.quality import UNREMARKABLE
-
-        self.count[record.status] += 1
-        self.megapixels += record.megapixels
-        self.flags.update(record.flags)
-        if doubts := [flag for flag in record.flags if flag not in UNREMARKABLE]:
-            self.flagged += 1
-            if self.flagged <= NAMED:
-                page = f", page {record.page}" if record.pages > 1 else ""
-                self.doubtful.append(f"{record.input}{page}: {', '.join(doubts)}")
-        if record.error:
-            self.say(record.error)
-        if record.last:
-            self.seen += 1
-            self.bar.update()
-        self.tick()
-
-    def tick(self) -> None:
-        """Show how far the run is, also in the middle of a long page."""
-        words = f"{sum(self.count.values())} pages, {self.rate():.2f} MP/s"
-        if not self.bar.disable:
-            self.bar.set_postfix_str(words)
-            return
-        now = time.monotonic()
-        if now - self.told < self.QUIET:
-            return
-        self.told = now
-        left = (now - self.started) / max(1, self.seen) * (self.files - self.seen) / 60
-        hours = f", {left:.0f} min left" if self.seen else ""
-        click.echo(f"drmamba: {self.seen:.0f} of {self.files} files, {words}{hours}", err=True)
-
-    def rate(self) -> float:
-        """Megapixels binarized a second; before the first page is done, what the network has seen."""
-        done = self.megapixels or self.batch.megapixels
-        return done / max(1e-9, time.monotonic() - self.started)
-
-    def close(self) -> None:
-        """Remove the bar."""
-        self.bar.close()
-
-    def summary(self) -> None:
-        """What was done, and what to look at."""
-        seconds = time.monotonic() - self.started
-        parts = [f"{self.count[name]} {name}" for name in ("done", "skipped", "failed")]
-        words = ", ".join([*parts, f"{self.flagged:.0f} flagged"])
-        click.echo(
-            f"drmamba: {words}; {self.megapixels:.1f} MP in {seconds:.1f} s, {self.rate():.2f} MP/s", err=True
-        )
-        for line in self.doubtful:
-            click.echo(f"drmamba: look at {line}", err=True)
-        if self.flagged > NAMED:
-            click.echo(
-                f"drmamba: and {self.flagged - NAMED:.0f} more; --report FILE names them all", err=True
-            )
-        if self.flags:
-            listed = ", ".join(f"{flag} {number}" for flag, number in self.flags.most_common())
-            click.echo(f"drmamba: flags: {listed}", err=True)

@@ -1,4 +1,4 @@
-"""`drmamba data`: check, import and look at pages to train on, and make new ones."""
+"""`drmamba data`: check, import, preview and synthesize training pages."""
 
 from __future__ import annotations
 
@@ -8,27 +8,34 @@ from typing import TYPE_CHECKING
 
 import click
 
-from drmamba.config import PRESETS, WORLDS, SyntheticConfig, recipe
+from drmamba.config import DEFAULT_MODEL, PRESETS, WORLDS, SyntheticConfig, recipe
 
 if TYPE_CHECKING:
     from PIL import Image
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 SYNTHETIC = SyntheticConfig()
+SEED = click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="The number that decides all random choices.",
+)
 
 
 @click.group()
 def command() -> None:
-    """Check, import, look at and make pages to train on."""
+    """Check, import, preview and synthesize training pages."""
 
 
 @command.command()
 @click.argument("root", type=FOLDER)
 def check(root: Path) -> None:
-    """Count the pairs of each year below ROOT and name whatever is wrong with them.
+    """Count the pairs of each year in ROOT and report everything that is wrong with them.
 
-    ROOT holds <year>/img and <year>/gt, or the folders of the contests' archives as they unpack.
-    Exit code 1 if something is wrong.
+    ROOT holds <year>/img and <year>/gt, or the unpacked archives of the contests. The exit code is 1 if
+    something is wrong.
     """
     from drmamba.data.check import check as look
     from drmamba.data.dibco import CONTEST_PAGES
@@ -50,13 +57,13 @@ def check(root: Path) -> None:
 @command.command("import")
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The data root to fill.")
-@click.option("--year", help="Name the year where no folder or archive name does (2014).")
-@click.option("--overwrite", is_flag=True, help="Write pairs that are there already once more.")
+@click.option("--year", help="The year of pages whose folder or archive does not name it, such as 2014.")
+@click.option("--overwrite", is_flag=True, help="Write pairs again that exist already.")
 def import_(sources: tuple[Path, ...], output: Path, year: str | None, overwrite: bool) -> None:
-    """Lay out the contests' archives or folders as OUTPUT/<year>/{img,gt}.
+    """Copy the pages of the contests' archives or folders to OUTPUT/<year>/{img,gt}.
 
-    SOURCES are ZIP, RAR or 7z files as published, or folders that hold them, packed or unpacked.
-    Pages are copied unchanged; ground truths become 1-bit PNG, ink black.
+    SOURCES are ZIP, RAR or 7z files as published, or folders that hold them, packed or unpacked. Pages are
+    copied unchanged; ground truths become 1-bit PNG with black ink.
     """
     from drmamba.data.importing import import_pairs
 
@@ -70,20 +77,36 @@ def import_(sources: tuple[Path, ...], output: Path, year: str | None, overwrite
 
 
 @command.command()
-@click.option("--data", type=FOLDER, help="A data root to take pages from; without it they are synthetic.")
-@click.option("--textures", type=FOLDER, help="A folder of blank paper.")
-@click.option("--finished", is_flag=True, help="Finished training crops instead of one degradation a row.")
-@click.option("--synthetic", is_flag=True, help="Synthetic pages, though --data is given.")
+@click.option("--data", type=FOLDER, help="Use pages of this data root; without it they are synthetic.")
+@click.option("--textures", type=FOLDER, help="Use images of blank paper from this folder.")
 @click.option(
-    "--preset", type=click.Choice(list(PRESETS)), default="lite", show_default=True, help="Whose recipe."
+    "--finished", is_flag=True, help="Show finished training crops instead of one degradation per row."
 )
-@click.option("--crop", type=click.IntRange(32, 2048), default=256, show_default=True, help="Side of a tile.")
+@click.option("--synthetic", is_flag=True, help="Use synthetic pages even if --data is given.")
 @click.option(
-    "--columns", type=click.IntRange(1, 12), default=4, show_default=True, help="Examples in a row."
+    "--preset",
+    type=click.Choice(list(PRESETS)),
+    default=DEFAULT_MODEL,
+    show_default=True,
+    help="The preset whose training recipe is shown.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="A picture file to write."
+    "--crop",
+    type=click.IntRange(32, 2048),
+    default=256,
+    show_default=True,
+    help="The side of a crop in pixels.",
+)
+@click.option(
+    "--columns",
+    type=click.IntRange(1, 12),
+    default=4,
+    show_default=True,
+    help="How many examples a row shows.",
+)
+@SEED
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The image file to write."
 )
 def preview(
     data: Path | None,
@@ -96,7 +119,7 @@ def preview(
     seed: int,
     output: Path,
 ) -> None:
-    """Draw a sheet that shows each degradation: before, after, and the truth."""
+    """Draw a sheet that shows each degradation: before, after, and the ground truth."""
     from dataclasses import replace
 
     from drmamba.data.dibco import find_pairs
@@ -122,16 +145,28 @@ def preview(
 
 
 @command.command()
-@click.option("--count", type=click.IntRange(1), default=10, show_default=True)
-@click.option("--width", type=click.IntRange(32, 8192), default=1200, show_default=True)
-@click.option("--height", type=click.IntRange(32, 8192), default=800, show_default=True)
-@click.option("--world", type=click.Choice(WORLDS), help="Only this kind of page.")
-@click.option("--textures", type=FOLDER, help="A folder of blank paper.")
-@click.option("--fonts", type=FOLDER, help="A folder of fonts, instead of the system's.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--quality", type=click.IntRange(1, 100), help="Pages as JPEG of this quality, instead of PNG.")
 @click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="A folder for img and gt."
+    "--count", type=click.IntRange(1), default=10, show_default=True, help="How many pages are made."
+)
+@click.option(
+    "--width", type=click.IntRange(32, 8192), default=1200, show_default=True, help="The width in pixels."
+)
+@click.option(
+    "--height", type=click.IntRange(32, 8192), default=800, show_default=True, help="The height in pixels."
+)
+@click.option("--world", type=click.Choice(WORLDS), help="Make only this kind of page. [default: all kinds]")
+@click.option("--textures", type=FOLDER, help="Use images of blank paper from this folder.")
+@click.option("--fonts", type=FOLDER, help="Use the fonts in this folder instead of the system's.")
+@SEED
+@click.option(
+    "--quality", type=click.IntRange(1, 100), help="Write the pages as JPEG of this quality instead of PNG."
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The folder in which img and gt are made.",
 )
 def synthesize(
     count: int,
@@ -144,7 +179,7 @@ def synthesize(
     quality: int | None,
     output: Path,
 ) -> None:
-    """Make degraded pages with their exact ground truth: OUTPUT/img and OUTPUT/gt."""
+    """Make degraded pages with their exact ground truth in OUTPUT/img and OUTPUT/gt."""
     from dataclasses import replace
 
     import numpy as np
@@ -166,8 +201,8 @@ def synthesize(
     click.echo(f"{count} {'page' if count == 1 else 'pages'} in {output}", err=True)
 
 
-def _save(picture: Image.Image, path: Path, quality: int | None = None) -> None:
-    """Write a picture whole or not at all."""
+def _save(image: Image.Image, path: Path, quality: int | None = None) -> None:
+    """Write an image file as a whole or not at all."""
     import io
 
     from drmamba.errors import ImageError
@@ -177,7 +212,7 @@ def _save(picture: Image.Image, path: Path, quality: int | None = None) -> None:
         path.suffix.lower()
     )
     if kind is None:
-        raise ImageError(f"{path}: name the picture .png, .jpg, .tif or .webp")
+        raise ImageError(f"{path}: an image file must end in .png, .jpg, .tif or .webp")
     file = io.BytesIO()
-    picture.save(file, kind, **({"quality": quality} if quality else {}))
+    image.save(file, kind, **({"quality": quality} if quality else {}))
     write_atomic(path, file.getvalue())

@@ -1,4 +1,4 @@
-"""`drmamba evaluate`: the contest's scores of predictions on disk."""
+"""`drmamba evaluate`: the contest's scores of binarized pages on disk."""
 
 from __future__ import annotations
 
@@ -12,22 +12,35 @@ import click
 @click.argument("predictions", type=click.Path(path_type=Path))
 @click.argument("ground_truth", type=click.Path(path_type=Path))
 @click.option(
-    "--json", "json_file", type=click.Path(path_type=Path), help="Write all scores here; - is stdout."
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path),
+    help="Write all scores as JSON to this file; - stands for standard output.",
 )
-@click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="The same as CSV; - is stdout.")
+@click.option(
+    "--csv",
+    "csv_file",
+    type=click.Path(path_type=Path),
+    help="Write all scores as CSV to this file; - stands for standard output.",
+)
 @click.option(
     "--threshold", type=click.IntRange(1, 255),
-    help="Take grey pages too: darker than this (of 255) is ink. Without it a grey page is an error.",
+    help="Accept grey pages, where levels below this (of 255) are ink; without this option a grey page is an error.",
 )  # fmt: skip
 @click.option(
     "--weights", type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the ground truth's weight maps (NAME_RWeights.dat, NAME_PWeights.dat): "
-    "read if there, else made and stored.",
+    help="The folder of the ground truth's weight maps (NAME_RWeights.dat, NAME_PWeights.dat); missing maps are "
+    "computed and stored there.",
 )  # fmt: skip
 @click.option(
-    "--skeleton", is_flag=True, help="Add the p-FM of 2008-2012 (recall on the skeleton) as FM_skel."
+    "--skeleton", is_flag=True, help="Add the p-FM of 2008 to 2012 (recall on the skeleton) as FM_skel."
 )
-@click.option("--workers", type=click.IntRange(0), default=0, help="Pages at once. [default: one a core]")
+@click.option(
+    "--workers",
+    type=click.IntRange(0),
+    default=0,
+    help="How many pages are scored at the same time. [default: one per core]",
+)
 def command(
     predictions: Path,
     ground_truth: Path,
@@ -38,14 +51,15 @@ def command(
     skeleton: bool,
     workers: int,
 ) -> None:
-    """Score PREDICTIONS against GROUND_TRUTH: two files, or two folders matched by file name.
+    """Score PREDICTIONS against GROUND_TRUTH: two files, or two folders whose files are matched by name.
 
-    FM, p-FM, PSNR and DRD as the DIBCO contests compute them, for each page and on average. Ink is black.
+    FM, p-FM, PSNR and DRD are computed as in the DIBCO contests, for each page and on average. Ink is black.
     """
     from tqdm import tqdm
 
-    from drmamba.experiments.evaluation import evaluate, pair
-    from drmamba.experiments.evaluation_report import EvaluationReport
+    from drmamba.experiments.evaluation.pairing import pair
+    from drmamba.experiments.evaluation.report import EvaluationReport
+    from drmamba.experiments.evaluation.scoring import evaluate
 
     pairing = pair(predictions, ground_truth)
     for path in pairing.missing:

@@ -1,44 +1,44 @@
-"""`drmamba explain`: one page, and why it came out as it did."""
+"""`drmamba explain`: a figure that shows why a page came out as it did."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
 
 import click
 
-from drmamba.cli.network import loaded
-from drmamba.config import EngineConfig, InferenceConfig, Keep, ReadingConfig, replace_values
-
-DEFAULT, ENGINE, READING = InferenceConfig(), EngineConfig(), ReadingConfig()
+from drmamba.cli.network import load_binarizer
+from drmamba.cli.options import (
+    context_option,
+    device_option,
+    keep_option,
+    max_pixels_option,
+    model_option,
+    suppress_option,
+    threshold_option,
+)
+from drmamba.config import EngineConfig, InferenceConfig, ReadingConfig, replace_values
 
 
 @click.command()
 @click.argument("image", type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path, dir_okay=False),
-    help="The figure: PNG, PDF, SVG, JPEG or WebP, by its ending.",
+    help="The figure to write; its ending says whether it is PNG, PDF, SVG, JPEG or WebP.",
 )  # fmt: skip
-@click.option("--truth", type=click.Path(path_type=Path), help="A ground truth to show the difference to.")
+@click.option("--truth", type=click.Path(path_type=Path), help="Show the difference to this ground truth.")
 @click.option(
     "--maps", "folder", type=click.Path(path_type=Path, file_okay=False),
-    help="Also write every map there: NAME.D.png ... with 16 bits, and all as they are in NAME.npz.",
+    help="Also write every map to this folder: NAME.D.png and so on with 16 bits, and exact values in NAME.npz.",
 )  # fmt: skip
 @click.option("--page", "number", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Of a PDF or multi-page TIFF.")  # fmt: skip
-@click.option("--model", default="lite", show_default=True, help="A preset's name or a model file.")
-@click.option("--threshold", type=float, default=DEFAULT.threshold, show_default=True,
-              help="Of the probability, above which is ink.")  # fmt: skip
-@click.option("--suppress", type=float, default=DEFAULT.suppress, show_default=True,
-              help="Strength of the background's suppression: 0 none, 1 the model's own.")  # fmt: skip
-@click.option("--keep", type=click.Choice(get_args(Keep)), default=DEFAULT.keep, show_default=True,
-              help="Which marks stay: text keeps writing alone, all keeps rules, frames, stamps and drawings as "
-              "well. The model must have learned both.")  # fmt: skip
-@click.option("--context/--no-context", default=DEFAULT.context, show_default=True,
-              help="Show the network the whole page, reduced, beside each window.")  # fmt: skip
-@click.option("--device", default=ENGINE.device, show_default=True, help="auto, cpu, cuda, cuda:1, ...")
-@click.option("--max-pixels", type=int, default=READING.max_pixels, show_default=True,
-              help="A page that declares more is refused before it is decoded.")  # fmt: skip
+              help="The page of a PDF or multi-page TIFF, counted from 1.")  # fmt: skip
+@model_option()
+@threshold_option
+@suppress_option
+@keep_option
+@context_option
+@device_option
+@max_pixels_option
 def command(
     image: Path,
     output: Path,
@@ -46,16 +46,17 @@ def command(
     folder: Path | None,
     number: int,
     model: str,
-    threshold: float,
-    suppress: float,
-    keep: str,
-    context: bool,
+    threshold: float | None,
+    suppress: float | None,
+    keep: str | None,
+    context: bool | None,
     device: str,
     max_pixels: int,
 ) -> None:
-    """Draw what the network saw: detail, background, the gate between them, and what was taken away."""
+    """Draw what the network saw: detail, background, the gate between them, and what was removed."""
+    given = {"threshold": threshold, "suppress": suppress, "keep": keep, "context": context}
     config = replace_values(
-        DEFAULT, {"threshold": threshold, "suppress": suppress, "keep": keep, "context": context}
+        InferenceConfig(), {name: value for name, value in given.items() if value is not None}
     )
     reading = ReadingConfig(max_pixels=max_pixels)
 
@@ -65,7 +66,7 @@ def command(
     from drmamba.images import ArraySource, open_pages, read_ink
     from drmamba.inference.explain.figure import check_suffix, draw, write_maps
 
-    check_suffix(output.suffix)  # before the work
+    check_suffix(output.suffix)  # A wrong ending must be reported before the work.
     for path in (image, truth):
         if path and path.exists() and output.exists() and path.samefile(output):
             raise InputError(f"the figure would be written over {path}; give another name with -o")
@@ -80,11 +81,11 @@ def command(
     if found is None:
         raise ImageError(f"{image} holds {pages} pages; --page {number} is not among them")
     ink = read_ink(truth) if truth else None
-    with loaded(model, EngineConfig(device=device), config, explain=True) as binarizer:
+    with load_binarizer(model, EngineConfig(device=device), config, explain=True) as binarizer:
         result = binarizer(found)
-    knobs = f"threshold {threshold:g}, suppression {suppress:g}"
+    settings = f"threshold {config.threshold:g}, suppression {config.suppress:g}"
     title = (
-        f"{image.name}  ·  {found.width} x {found.height}  ·  model {binarizer.provenance.preset}, {knobs}"
+        f"{image.name}  ·  {found.width} x {found.height}  ·  model {binarizer.provenance.preset}, {settings}"
     )
     write_atomic(output, draw(found.array, result, title=title, truth=ink, suffix=output.suffix))
     click.echo(f"drmamba: wrote {output}", err=True)

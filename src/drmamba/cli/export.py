@@ -1,4 +1,4 @@
-"""`drmamba export`: a model for other runtimes, or for others to use."""
+"""`drmamba export`: a model file for other runtimes, or for publication."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ from pathlib import Path
 
 import click
 
+from drmamba.cli.options import model_option
+
 FORMATS = {
     "onnx": ".onnx",
     "safetensors": ".safetensors",
-}  # by their endings the program knows a model's kind
+}  # the ending tells the program the format of a model
 
 
 @click.command()
-@click.option("--format", "format_", type=click.Choice(list(FORMATS)), default="onnx", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(list(FORMATS)),
+    default="onnx",
+    show_default=True,
+    help="The format of the file.",
+)
 @click.option(
     "-o",
     "--output",
@@ -21,23 +30,28 @@ FORMATS = {
     type=click.Path(path_type=Path, dir_okay=False),
     help="The file to write.",
 )
-@click.option("--model", default="lite", show_default=True, help="A preset's name, a model file or a Hub id.")
+@model_option()
 @click.option(
     "--folds",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="safetensors: the results.json of `drmamba loo` with the same recipe, to state its scores.",
+    help="With safetensors: state the scores in this results.json of `drmamba loo` with the same recipe.",
 )
-@click.option("--notes", default="", help="safetensors: words about the recipe, for the card.")
+@click.option(
+    "--notes", default="", help="With safetensors: add this remark about the recipe to the model card."
+)
 def command(format_: str, output: Path, model: str, folds: Path | None, notes: str) -> None:
-    """Write a model as ONNX, checked against torch, which `drmamba binarize --model FILE` runs without torch;
-    or as safetensors in half the size, with a model card beside it.
+    """Write a model as ONNX, which runs without torch, or as safetensors at half the size with a model card.
+
+    An ONNX file is compared with torch before it is written; run it with `drmamba binarize --model FILE`.
     """
     from drmamba.errors import CheckpointError, ConfigError
     from drmamba.inference.models import find_model, require_torch
 
     require_torch("drmamba export")
     if output.suffix != FORMATS[format_]:
-        raise ConfigError(f"{output} must end in {FORMATS[format_]}, by which the program knows such a model")
+        raise ConfigError(
+            f"{output} must end in {FORMATS[format_]}, by which the program recognizes such a model"
+        )
     if format_ == "onnx":
         if folds or notes:
             raise ConfigError("--folds and --notes are for --format safetensors")

@@ -1,4 +1,4 @@
-"""`drmamba info`: what a model is, costs and comes from."""
+"""`drmamba info`: the size, cost and provenance of a model."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any
 
 import click
 
+from drmamba.cli.options import model_option
+
 
 @click.command()
-@click.option("--model", default="lite", show_default=True, help="A preset's name or a weights file.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@model_option()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines to read.")
 def command(model: str, as_json: bool) -> None:
-    """Print parameters, GFLOPs at 512 x 512, scan backend, size, sha256 and training data of a model."""
+    """Print a model's parameters, GFLOPs at 512 x 512, scan backend, file size, sha256 and training data."""
     facts = describe(model)
     if as_json:
         click.echo(json.dumps(facts))
@@ -23,14 +25,14 @@ def command(model: str, as_json: bool) -> None:
 
 
 def in_words(facts: dict[str, Any]) -> dict[str, Any]:
-    """The same facts, with what a number or an empty list stands for said in words."""
+    """Return the facts with words in place of a number or an empty list that needs explaining."""
     reduction = facts["context"]
     seen = f"the whole page, {reduction} times reduced, beside each window" if reduction else "windows alone"
     return {**facts, "context": seen, "conventions": facts["conventions"] or "contest only (--keep text)"}
 
 
 def lines(name: str, value: Any, indent: str = "") -> list[str]:
-    """A fact on one line; one that holds further ones on a line each, below its name."""
+    """Return a fact as one line; a fact that holds others has a line for each of them below its name."""
     if isinstance(value, dict) and any(isinstance(inner, dict) for inner in value.values()):
         plain = {k: v for k, v in value.items() if not isinstance(v, dict)}
         below = [line for k, v in value.items() if isinstance(v, dict) for line in lines(k, v, indent + "  ")]
@@ -49,23 +51,20 @@ def _plain(value: Any) -> str:
 
 
 def describe(model: str) -> dict[str, Any]:
-    """The facts of a preset or a weights file, as plain values."""
-    from pathlib import Path
-
-    from drmamba.inference.models import require_torch
+    """Return the facts about a model as plain values."""
+    from drmamba.inference.models import find_model, read_header, require_torch
 
     require_torch("drmamba info")
 
     import torch
 
     from drmamba import __version__, checkpoint
-    from drmamba.config import PRESETS, preset
+    from drmamba.config import preset
     from drmamba.files import sha256
-    from drmamba.inference.models import read_header
     from drmamba.model.cost import gflops, parameters
     from drmamba.ops import available, choose_backend
 
-    path = checkpoint.embedded(model) if model in PRESETS else Path(model)
+    path = find_model(model)
     config, origin = read_header(path) if path else (preset(model), checkpoint.Provenance(preset=model))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return {

@@ -1,4 +1,4 @@
-"""A network for a command: as many workers as the memory allows, and a loud word where it is untrained."""
+"""The network of a command: it gets as many workers as the memory allows, and a warning if it is untrained."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from drmamba.inference.binarizer import Binarizer
 
 
-def loaded(
+def load_binarizer(
     model: str, engine: EngineConfig, config: InferenceConfig | None = None, *, explain: bool = False
 ) -> Binarizer:
-    """The model behind a name, ready to run."""
+    """Return a Binarizer for the value of --model."""
     from drmamba.inference.binarizer import Binarizer, UntrainedWarning
     from drmamba.inference.memory import fitting_workers
     from drmamba.inference.models import cpu_workers
@@ -30,13 +30,13 @@ def loaded(
             click.echo(f"drmamba: {engine.workers} of {cores} cores: --max-memory allows no more", err=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UntrainedWarning)
-        made = Binarizer.from_pretrained(model, config=config, engine=engine, explain=explain)
-    tell_untrained(model, made.provenance)
-    return made
+        binarizer = Binarizer.from_pretrained(model, config=config, engine=engine, explain=explain)
+    warn_if_untrained(model, binarizer.provenance)
+    return binarizer
 
 
-def tell_untrained(model: str, provenance: Provenance) -> None:
-    """Say so, if it is."""
+def warn_if_untrained(model: str, provenance: Provenance) -> None:
+    """Print a warning if the model is untrained."""
     from drmamba.inference.binarizer import UNTRAINED
 
     if not provenance.trained:

@@ -1,4 +1,4 @@
-"""`ocrd-drmamba-binarize`: the OCR-D processor, or one line about what is missing."""
+"""`ocrd-drmamba-binarize`: the OCR-D processor, or one line that says which library is missing."""
 
 from __future__ import annotations
 

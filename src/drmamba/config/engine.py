@@ -1,4 +1,4 @@
-"""The settings of where and how the network runs, on one machine or on a cluster."""
+"""The settings that say where and how the network runs, on one machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from drmamba.config.base import Config
 
 @dataclass(frozen=True, kw_only=True)
 class EngineConfig(Config):
-    """Where and how the network runs; none of it changes a result."""
+    """Where and how the network runs; none of these settings changes a result."""
 
     device: str = "auto"  # auto, cpu, cuda, cuda:1, ...
-    runtime: Literal["auto", "torch", "onnx"] = "auto"  # auto: onnx for .onnx files, else torch
-    workers: int = 0  # windows under way at once on the CPU; 0: one a core
+    runtime: Literal["auto", "torch", "onnx"] = "auto"  # auto uses onnx for .onnx files
+    workers: int = 0  # windows that the CPU works on at the same time; 0 stands for one per core
     batch: int = 8  # windows in one call to a GPU
-    max_memory: int = 2_000_000_000  # bytes, of all processes together
+    max_memory: int = 2_000_000_000  # bytes, for all processes together
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -27,14 +27,13 @@ class EngineConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleConfig(Config):
-    """A batch on a Ray cluster; none of it changes a result."""
+    """How a batch runs on a Ray cluster; none of these settings changes a result."""
 
-    address: str = "auto"  # of the cluster: auto, local (a new one on this machine) or HOST[:PORT]
-    files: int = (
-        16  # in one task, at most: what a lost worker has to do again, and what one waits for at the end
-    )
-    tries: int = 3  # of a file that ends its worker, before it is given up
-    rounds: int = 3  # in a row without a single finished file, before the cluster is given up
+    address: str = "auto"  # of the cluster: auto, local (which starts one on this machine) or HOST[:PORT]
+    # The most files in one task: so many are repeated if a worker is lost, and are waited for at the end.
+    files: int = 16
+    tries: int = 3  # attempts at a file at which the worker ends, before the file is given up
+    rounds: int = 3  # consecutive rounds without a finished file, after which the cluster is given up
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,9 +9,9 @@ from drmamba.config.base import Config
 
 @dataclass(frozen=True, kw_only=True)
 class PushConfig(Config):
-    """A model on its way to the Hub."""
+    """How a model is published on the Hub."""
 
-    private: bool = False  # if the repository is new
-    branch: str | None = None  # None: the main one
+    private: bool = False  # whether a new repository is private
+    branch: str | None = None  # None stands for the main branch
     message: str = "A drmamba model"
-    licence: str = "apache-2.0"  # of the weights; an identifier of the Hub's
+    licence: str = "apache-2.0"  # licence of the weights, as the Hub spells it

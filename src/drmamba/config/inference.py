@@ -12,11 +12,11 @@ from drmamba.config.model import Convention
 
 @dataclass(frozen=True, kw_only=True)
 class WindowConfig(Config):
-    """The sliding window; the stride is the everyday one (docs/binarize.md says how it was measured)."""
+    """The sliding window; docs/binarize.md says how the stride was chosen."""
 
-    window: int = 512
-    stride: int = 448
-    fit: bool = True  # windows shrink a little where fewer pixels are then seen twice
+    window: int = 512  # pixels, side of a window
+    stride: int = 448  # pixels from one window to the next
+    fit: bool = True  # whether windows shrink a little if fewer pixels are then computed twice
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -26,7 +26,10 @@ class WindowConfig(Config):
 
 Precision = Literal["float32", "bfloat16"]
 Keep = Literal["text", "all"]
-KEPT: dict[Keep, Convention] = {"text": "contest", "all": "all"}  # the convention behind each choice
+KEPT: dict[Keep, Convention] = {
+    "text": "contest",
+    "all": "all",
+}  # the ink convention that each choice stands for
 
 
 # The names that these settings had in earlier versions, and the names of today.
@@ -35,21 +38,21 @@ FORMER_NAMES = {"turn": "auto_rotate", "grain": "add_noise", "as_is": "keep_bile
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceConfig(Config):
-    """Everything that changes the pixels of a result, beside the model."""
+    """Everything besides the model that changes the pixels of a result."""
 
     windows: WindowConfig = field(default_factory=WindowConfig)
-    threshold: float = 0.5
-    suppress: float = 1.0  # scales beta: 0 takes no background away, above 1 more than the model would
-    keep: Keep = "text"  # which marks are ink: writing alone, or all that was printed, written or drawn
-    context: bool = True  # the network sees the whole page, reduced, beside each window
-    scale: Literal["auto"] | float = "auto"  # of the page, before the network sees it
-    invert: bool = True  # white-on-black pages are turned round
-    auto_rotate: bool = True  # the network sees pages whose lines run up or down rotated by 90 degrees
-    add_noise: bool = True  # noise is added before inference to pages that are cleaner than any scan of paper
-    keep_bilevel: bool = True  # pages that are black and white already are kept as they are
-    margins: bool = True  # dark scan margins are kept from becoming ink
-    min_contrast: int = 8  # grey levels (of 255): a window with less is blank without being run
-    precision: Precision = "float32"  # of the network; bfloat16 is faster where the hardware has it
+    threshold: float = 0.5  # pixels with a probability above this are ink
+    suppress: float = 1.0  # factor of beta; 0 subtracts no background, 1 what the model would
+    keep: Keep = "text"  # marks that are ink: text alone, or all that was printed, written or drawn
+    context: bool = True  # whether the network sees the whole page, reduced, in addition to each window
+    scale: Literal["auto"] | float = "auto"  # factor by which the page is scaled for the network
+    invert: bool = True  # whether white-on-black pages are inverted
+    auto_rotate: bool = True  # whether pages whose lines run up or down are rotated for the network
+    add_noise: bool = True  # whether noise is added to pages that are cleaner than any scan
+    keep_bilevel: bool = True  # whether pages that are already black and white are kept as they are
+    margins: bool = True  # whether dark margins of the scan are removed
+    min_contrast: int = 8  # grey levels of 255; a window with less is blank without inference
+    precision: Precision = "float32"  # number format of the network's computations
 
     @classmethod
     def with_current_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,8 +67,9 @@ class InferenceConfig(Config):
         self.require("min_contrast", 0 <= self.min_contrast <= 255, "from 0 to 255")
 
 
+# `paper` runs the network alone, with the paper's windows; `default` is what users get.
 PROTOCOLS: dict[str, InferenceConfig] = {
-    "everyday": InferenceConfig(),
+    "default": InferenceConfig(),
     "paper": InferenceConfig(
         windows=WindowConfig(stride=256, fit=False),
         context=False,

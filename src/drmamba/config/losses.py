@@ -9,7 +9,7 @@ from drmamba.config.base import Config
 
 @dataclass(frozen=True, kw_only=True)
 class LossConfig(Config):
-    """The compound loss: a weight (the paper's lambda) for each term, 0 leaves it out; then constants."""
+    """The compound loss: a weight (the paper's lambda) for each term, where 0 omits it; then constants."""
 
     sdf: float = 1.0
     bce: float = 0.1
@@ -18,18 +18,18 @@ class LossConfig(Config):
     cldice: float = 0.2
     bnd: float = 0.2
     aux: float = 0.3
-    saturation: float = 4.0  # T: pixels from the boundary at which the signed distance saturates
-    alpha: float = 0.7  # Tversky: weight of false ink
-    beta: float = 0.3  # Tversky: weight of lost ink
-    band: float = 3.0  # pixels from the boundary within which L_bnd punishes false ink
-    thinning: int = 5  # steps of the soft skeleton: strokes up to twice as wide are thinned to the end
+    saturation: float = 4.0  # pixels from the boundary at which the signed distance saturates (T)
+    alpha: float = 0.7  # weight of false ink in the Tversky term
+    beta: float = 0.3  # weight of lost ink in the Tversky term
+    band: float = 3.0  # pixels from the boundary within which L_bnd penalizes false ink
+    thinning: int = 5  # steps of the soft skeleton, which thin strokes up to twice as wide
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in (*LOSS_TERMS, "alpha", "beta"):
             self.require(name, getattr(self, name) >= 0, "0 or more")
         used = any(getattr(self, name) for name in LOSS_TERMS[:-1])
-        self.require("sdf", used, "positive if all others are 0")
+        self.require("sdf", used, "positive if all other terms are 0")
         self.require("saturation", 0.5 < self.saturation < 1e4, "more than 0.5 (pixels)")
         self.require("band", 0.5 < self.band < 1e4, "more than 0.5 (pixels)")
         self.require("thinning", 1 <= self.thinning <= 100, "from 1 to 100")

@@ -8,9 +8,9 @@ from typing import Literal, get_args
 from drmamba.config.base import Config
 from drmamba.errors import ConfigError
 
-STRIDES = (4, 8, 16, 32)  # of the encoder's features F_1 to F_4
+STRIDES = (4, 8, 16, 32)  # pixels per position of the encoder's features F_1 to F_4
 
-# What counts as ink: what the contests call ink, which is text only, or all that was printed, written or drawn.
+# What counts as ink: text alone, as in the contests, or everything that was printed, written or drawn.
 Convention = Literal["contest", "all"]
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 Backend = Literal["auto", "reference", "chunked", "numba", "triton"]
@@ -35,12 +35,12 @@ class BlockConfig(Config):
     routes: Literal["dual", "single"] = "dual"
     fusion: Literal["subtract", "add", "concat"] = "subtract"
     beta: Literal["input", "fixed"] = "input"
-    decay: Literal["gap", "shared"] = "gap"  # shared: A_D = A_B
+    decay: Literal["gap", "shared"] = "gap"  # shared means A_D = A_B
     directions: Directions = 4
-    balanced: bool = True  # the routes are of one size at the start
-    centred: bool = False  # beta takes away what B has above its resting level, B in units of D's size
-    horizons: tuple[float, float] = (8.0, 256.0)  # tokens that the slow route remembers at the start
-    residual: bool = False  # the block's input is added to its output
+    balanced: bool = True  # whether both routes have the same magnitude at the start
+    centred: bool = False  # whether beta subtracts only what B, scaled to D, has above its resting level
+    horizons: tuple[float, float] = (8.0, 256.0)  # tokens, the range of the slow route's memory at the start
+    residual: bool = False  # whether the block's input is added to its output
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -55,11 +55,11 @@ class DetailConfig(Config):
     """The full-resolution branch and the head it feeds."""
 
     enabled: bool = True
-    width: int = 40  # of psi, and of the up-sampled O_DR
+    width: int = 40  # channels of psi, and of the up-sampled O_DR
     head_width: int = 48
-    dilations: tuple[int, ...] = (1, 2, 4)  # one residual block each
-    # fold = n works on n x n pixels stacked as channels (space to depth): no pixel is lost, but the
-    # convolutions run on fewer, wider positions.
+    dilations: tuple[int, ...] = (1, 2, 4)  # one for each residual block
+    # With fold = n the branch works on n x n pixels stacked as channels (space to depth): no pixel is lost,
+    # but the convolutions run on fewer positions with more channels.
     fold: Literal[1, 2, 4] = 1
 
     def __post_init__(self) -> None:
@@ -74,16 +74,10 @@ class ModelConfig(Config):
     """The whole network; the defaults are the preset `tiny`, the paper's."""
 
     encoder: str = "convnext_tiny"
-    decoder: tuple[int, int, int] = (384, 144, 96)  # widths of U_4, U_3, U_2
-    projected: bool = (
-        False  # decoder stages project their inputs to their own width before the 3 x 3 convolution
-    )
-    context: Literal[0, 4, 8] = (
-        0  # how many times the page is reduced to be seen beside a window; 0: it is not
-    )
-    conventions: tuple[
-        Convention, ...
-    ] = ()  # of ink, that the network can be asked for; none: there is one only
+    decoder: tuple[int, int, int] = (384, 144, 96)  # channels of U_4, U_3, U_2
+    projected: bool = False  # whether a decoder stage projects its inputs to its own width first
+    context: Literal[0, 4, 8] = 0  # factor by which the page is reduced for page context; 0 stands for none
+    conventions: tuple[Convention, ...] = ()  # ink conventions that the network can choose from
     block: BlockConfig = field(default_factory=BlockConfig)
     detail: DetailConfig = field(default_factory=DetailConfig)
 
@@ -93,7 +87,7 @@ class ModelConfig(Config):
         self.require("encoder", known, f"one of {', '.join(ENCODERS)} or timm/<name>")
         self.require("decoder", min(self.decoder) >= 1, "three positive widths")
         distinct = len(set(self.conventions)) == len(self.conventions)
-        self.require("conventions", distinct, "names that differ")
+        self.require("conventions", distinct, "different names")
 
 
 PRESETS: dict[str, ModelConfig] = {
@@ -107,10 +101,11 @@ PRESETS: dict[str, ModelConfig] = {
         detail=DetailConfig(width=16, head_width=32, dilations=(2,), fold=2),
     ),
 }
+DEFAULT_MODEL = "lite"  # preset whose weights ship with the package
 
 
 def preset(name: str) -> ModelConfig:
-    """The network settings behind a preset's name."""
+    """Return the network settings of a preset."""
     if name not in PRESETS:
         raise ConfigError(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")
     return PRESETS[name]

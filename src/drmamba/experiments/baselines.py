@@ -1,4 +1,4 @@
-"""Classical binarization through doxapy, never rewritten by hand: its pixels are its own, version by version."""
+"""Classical binarization by doxapy; the pixels depend on its version, which every table states."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ def _library() -> Any:
 
 
 def library_version() -> str:
-    """As tables print it; the same method gives other pixels in another version."""
+    """Return the library's name and version; another version gives other pixels."""
     _library()
     return f"doxapy {metadata.version('doxapy')}"
 
 
 def grey(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """BT.601 luma, rounded: the grey that the contest's pages are compared in, 0 black to 255 white."""
+    """Return the rounded BT.601 luma, 0 black to 255 white, which the classical methods work on."""
     return np.asarray(Image.fromarray(rgb).convert("L"))
 
 
 def settings(name: str) -> ClassicalConfig:
-    """The settings of a method; an unknown name is an error that names the known ones."""
+    """Return the settings of a method; an unknown name is an error that lists the known ones."""
     if name not in CLASSICAL:
         raise ConfigError(f"there is no classical method {name!r}; there are {', '.join(CLASSICAL)}")
     return CLASSICAL[name]
 
 
 def binarize(name: str, page: NDArray[np.uint8], config: ClassicalConfig | None = None) -> Ink:
-    """The ink (True) that a classical method finds on a grey page, (H, W)."""
+    """Return the ink (True) that a classical method finds on a grey page, (H, W)."""
     config = config or settings(name)
     algorithms = _library().Binarization.Algorithms
     if not hasattr(algorithms, name.upper()):

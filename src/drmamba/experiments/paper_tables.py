@@ -1,4 +1,4 @@
-"""The paper's own tables, to print beside ours; never mixed with what was measured here."""
+"""The paper's own tables, to print beside ours; they are never mixed with measured scores."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ LEAVE_ONE_OUT = (
     PaperRow("Average", 92.06, 94.15, 20.91, 2.2564),
 )
 
-# The components' means over all ten folds; the tables below are of the 2019 fold.
+# The components' means over all ten folds; the tables below are for the 2019 fold.
 COMPONENTS_AVERAGE = (
     PaperRow("A0", 88.74, 90.91, 19.27, 4.1108),
     PaperRow("A1", 89.31, 91.48, 19.55, 3.7642),

@@ -1,4 +1,4 @@
-"""Tables, JSON, CSV and plots of scores; every command that prints results writes them here."""
+"""Tables, JSON, CSV and plots of scores, for every command that reports results."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ HEADINGS = {
     "fm": "FM", "pfm": "p-FM", "psnr": "PSNR", "drd": "DRD", "precision": "P", "recall": "R",
     "pseudo_precision": "P_ps", "pseudo_recall": "R_ps", "nrm": "NRM", "skeleton_fm": "FM_skel",
 }  # fmt: skip
-CONTEST = ("fm", "pfm", "psnr", "drd")
+CONTEST = ("fm", "pfm", "psnr", "drd")  # measures that the contests rank by
 
 
 def stamp() -> dict[str, Any]:
-    """What every report says about its numbers: definitions, their version, the program's."""
+    """Return what every report states: the definitions of its numbers, their version, and the program's."""
     return {"drmamba": __version__, "metrics_version": VERSION, "definitions": DEFINITIONS, "means": MEANS}
 
 
 def machine() -> dict[str, Any]:
-    """What the times in a report were measured on."""
+    """Return a description of this machine, on which the times in a report were measured."""
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),
@@ -48,14 +48,14 @@ def _cpu() -> str:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """A score for people; a dash where there is none."""
+    """Return a score as text, with a dash where there is none."""
     if value is None:
         return "-"
     return f"{value:.{digits}f}" if math.isfinite(value) else str(value)
 
 
 def plain(value: Any) -> Any:
-    """Values that strict JSON can hold: infinity becomes the word "inf", which float() reads back."""
+    """Return values that strict JSON can hold; infinity becomes the word "inf", which float() reads back."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, Mapping):
@@ -66,7 +66,7 @@ def plain(value: Any) -> Any:
 
 
 def settings(config: RunConfig) -> dict[str, Any]:
-    """A run's settings for a report that others read: of a path on this machine only its last part."""
+    """Return a run's settings for a report; only the last part of each path on this machine is stated."""
 
     def named(value: Any) -> Any:
         if isinstance(value, dict):
@@ -80,12 +80,12 @@ def settings(config: RunConfig) -> dict[str, Any]:
 
 
 def as_json(report: Mapping[str, Any]) -> str:
-    """The report as indented, strict JSON."""
+    """Return the report as indented, strict JSON."""
     return json.dumps(plain(report), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Comma-separated lines."""
+    """Return comma-separated lines."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
@@ -94,9 +94,9 @@ def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def as_text(header: Sequence[str], rows: Sequence[Sequence[str]], *, last: int = 0) -> str:
-    """A table for a terminal: the first column to the left, the others to the right.
+    """Return a table for a terminal; the first column is aligned left, the others right.
 
-    The last rows, as many as `last` says, stand below a line.
+    A rule separates the last rows, as many as `last` says.
     """
     widths = [max(len(row[k]) for row in [header, *rows]) for k in range(len(header))]
 
@@ -114,7 +114,7 @@ def as_text(header: Sequence[str], rows: Sequence[Sequence[str]], *, last: int =
 
 
 def as_markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     lines = ["| " + " | ".join(row) + " |" for row in [list(header), *cells]]
     lines.insert(1, "|---" + "|---:" * (len(header) - 1) + "|")
@@ -130,7 +130,10 @@ def write_text(path: Path, text: str) -> None:
 def plot_years(
     path: Path, years: Sequence[str], lines: Mapping[str, Mapping[str, Sequence[float | None]]], *, title: str
 ) -> None:
-    """Draw scores by year: one panel a measure, one line a method. lines: measure -> method -> value a year."""
+    """Draw scores by year: one panel per measure and one line per method.
+
+    lines: measure -> method -> one value per year.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

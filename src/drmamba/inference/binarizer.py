@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from drmamba.checkpoint import Provenance
-from drmamba.config import EngineConfig, InferenceConfig, replace_values
+from drmamba.config import DEFAULT_MODEL, EngineConfig, InferenceConfig, replace_values
 from drmamba.errors import InputError
 from drmamba.files import write_atomic
 from drmamba.images import (
@@ -138,7 +138,7 @@ class Binarizer:
     @classmethod
     def from_pretrained(
         cls,
-        model: str | Path = "lite",
+        model: str | Path = DEFAULT_MODEL,
         *,
         config: InferenceConfig | None = None,
         engine: EngineConfig | None = None,

@@ -1,1 +1,1 @@
-"""Other programs that meet pages or models of this package: each file knows one of them."""
+"""Connections to other programs and formats, one file each: ONNX, the Hugging Face Hub, OCR-D, OCRmyPDF."""

@@ -1,4 +1,4 @@
-"""A model card: what a model is for, what it was trained on, its scores, its limits, its licence."""
+"""A model card: what a model is for, what it was trained on, its scores, its limits and its licence."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from drmamba.checkpoint import Provenance
 from drmamba.config import ModelConfig
 from drmamba.experiments.report import CONTEST, HEADINGS, as_markdown, number
 
-# Keys of provenance.metrics: the scores of a release's folds; and in them, FM as `drmamba binarize` runs a model.
-FOLDS, EVERYDAY = "leave_one_year_out", "everyday_fm"
+FOLDS = "leave_one_year_out"  # key of provenance.metrics with the scores of a release's folds
+DEFAULT_FM = "everyday_fm"  # key of a fold's FM by the default protocol, as in the first model files
 
 
 def card(place: str, network: ModelConfig, provenance: Provenance, licence: str) -> str:
-    """The card, written from what the model says about itself; `place` is OWNER/NAME on the Hub or a preset's name."""
+    """Return the card of a model, from its provenance; `place` is OWNER/NAME on the Hub, or a preset's name."""
     facts = {
         "license": licence,
         "library_name": "drmamba",
@@ -22,7 +22,7 @@ def card(place: str, network: ModelConfig, provenance: Provenance, licence: str)
         "tags": ["document-binarization", "dibco", "mamba", "ocr"],
         "model-index": _index(place, provenance),
     }
-    # JSON is YAML; one line a key keeps it readable.
+    # JSON is valid YAML, and one line per key is readable.
     front = "\n".join(f"{key}: {json.dumps(value)}" for key, value in facts.items() if value)
     data = ", ".join(provenance.data) or "not stated"
     held_out = f" The year {provenance.held_out} was kept out of it." if provenance.held_out else ""
@@ -62,14 +62,14 @@ settings of the network are in the model file's header.
 
 ## Limits
 
-The scores are of the pages named above them; other material may come out worse. The network has learned from scans of
-text: photographs, drawings in tone and colour prints are not its subject, and ruled lines count as paper where the
-contests' do. Strokes wider than some 30 pixels, of a headline above small print, are lost. drmamba flags pages whose
-result is doubtful (`drmamba binarize --report`); look at those.
+The scores hold for the pages named above them; other material may give worse results. The network has learned from
+scans of text: it is not meant for photographs, tonal drawings and colour prints, and it takes ruled lines for paper
+where the contests do. Strokes wider than about 30 pixels, as in a headline above small print, are lost. drmamba flags
+pages whose result is doubtful (`drmamba binarize --report`); check those.
 
 ## Licence
 
-The weights: {licence}. The pages they were trained on stay under the terms of those who published them.
+The licence of the weights is {licence}. The terms of those who published the training pages still apply to them.
 """
 
 
@@ -79,32 +79,33 @@ def _scores(provenance: Provenance) -> str:
         rows = [[year, *_row(means)] for year, means in folds["years"].items()]
         rows.append([f"average of {len(rows)}", *_row(folds["mean"])])
         parts.append(
-            "Of the recipe, not of this file: the same training without one year at a time, scored on the year it "
-            "never saw. This file has seen pages of every year that it names under Data."
+            "These are scores of the recipe, not of this file: the same training without one year at a time, scored "
+            "on the held-out year. This file was trained on pages of every year that is named under Data."
         )
-        header = ["held-out year", "pages", *(HEADINGS[m] for m in CONTEST), "FM, everyday"]
+        header = ["held-out year", "pages", *(HEADINGS[m] for m in CONTEST), "FM, default protocol"]
         parts.append(as_markdown(header, rows))
         parts.append(
-            "Everyday: as `drmamba binarize` runs the model. The other scores are of the paper's protocol."
+            "The default protocol is how `drmamba binarize` runs the model. The other scores are by the paper's "
+            "protocol."
         )
         parts += folds.get("notes", [])
     own = {HEADINGS[m]: provenance.metrics[m] for m in CONTEST if m in provenance.metrics}
     if own and provenance.held_out:
-        parts.append(f"Mean over the pages of the unseen year {provenance.held_out}:")
+        parts.append(f"Mean over the pages of the held-out year {provenance.held_out}:")
         parts.append(as_markdown(["score", "value"], [[name, number(float(v))] for name, v in own.items()]))
     elif (seen := provenance.metrics.get("validation_fm")) is not None:
         parts.append(f"FM on validation pages of the training years: {number(float(seen))}.")
-    return "\n\n".join(parts) or "None are stated."
+    return "\n\n".join(parts) or "No scores are stated."
 
 
 def _row(means: dict[str, Any]) -> list[str]:
-    everyday = means.get(EVERYDAY)
+    default = means.get(DEFAULT_FM)
     measured = [number(float(means[m])) for m in CONTEST]
-    return [str(means["pages"]), *measured, number(None if everyday is None else float(everyday))]
+    return [str(means["pages"]), *measured, number(None if default is None else float(default))]
 
 
 def _index(place: str, provenance: Provenance) -> list[dict[str, Any]]:
-    """The scores on unseen pages as the Hub reads them."""
+    """Return the scores on held-out pages in the form that the Hub reads."""
     if folds := provenance.metrics.get(FOLDS):
         name, means = "DIBCO, leave one year out", folds["mean"]
     elif provenance.held_out:

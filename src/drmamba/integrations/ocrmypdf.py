@@ -17,7 +17,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from drmamba.config import EngineConfig, InferenceConfig
+from drmamba.config import DEFAULT_MODEL, EngineConfig, InferenceConfig
 from drmamba.errors import DRMambaError, MissingExtra
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ except ModuleNotFoundError as error:
         raise  # it is there, but broken
     raise MissingExtra("ocrmypdf", "ocrmypdf") from error
 
-DEFAULT, ENGINE, MODEL = InferenceConfig(), EngineConfig(), "lite"
+DEFAULT, ENGINE, MODEL = InferenceConfig(), EngineConfig(), DEFAULT_MODEL
 DOUBTFUL = ("uncertain", "dense", "blank")  # flags of pages that someone should look at
 
 log = logging.getLogger(__name__)

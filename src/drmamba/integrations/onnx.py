@@ -1,17 +1,17 @@
-"""A model as an ONNX file: standard operators only, checked against torch before anything is written.
+"""The export of a model to ONNX: standard operators only, compared with torch before a file is written.
 
 page        uint8 (batch, height, width, 3), RGB; any height and width
 suppress    float32 (), as `--suppress`; 1 is the model's own choice
-convention  int64 (), the place of an ink convention among the model's; only where it has any
-context_3   float32 (batch, C3, rows / 16, columns / 16), only in models with page context: the features of the page
-            that lie under each window, whose height and width, padded to multiples of 32, are rows and columns; zeros
-            for windows that stand alone
+convention  int64 (), the index of an ink convention; only in models that know several
+context_3   float32 (batch, C3, rows / 16, columns / 16), only in models with page context: the page's features under
+            each window, where rows and columns are the window's height and width padded to multiples of 32; zeros
+            for windows without a page
 context_4   float32 (batch, C4, rows / 32, columns / 32), likewise
 ->  probability  float32 (batch, height, width), of ink
-    features_3, features_4  only in models with page context: F_3 and F_4 of `page`, seen as a whole page reduced
+    features_3, features_4  only in models with page context: F_3 and F_4 of `page`, which is a whole page, reduced
 
-A model with page context looks at a whole page where the context is empty, (0, C3, 0, 0) and (0, C4, 0, 0); then the
-probability is empty. Where there is a context, the features are.
+A model with page context computes the features of a whole page if the context is empty, (0, C3, 0, 0) and
+(0, C4, 0, 0); the probability is empty then. If there is a context, the features are empty.
 """
 
 from __future__ import annotations
@@ -52,22 +52,22 @@ from drmamba.model.efficientnet import SameConv2d
 from drmamba.model.fuse import fused
 from drmamba.model.network import DRMamba
 
-TOLERANCE = 1e-4  # of a probability, between torch and the exported model
-DIRECTIONS = (1, 4)  # directions whose scans are written as ONNX
+TOLERANCE = 1e-4  # largest difference of a probability between torch and the exported model
+DIRECTIONS = (1, 4)  # numbers of scan directions that can be exported
 
 
 def export(model: str | Path, path: str | Path) -> float:
-    """Write the model behind a name to an ONNX file; the largest difference of a probability to torch.
+    """Write a model to an ONNX file; return the largest difference of a probability from torch.
 
-    A file that differs by more than TOLERANCE, or that ONNX's own checker refuses, is never written.
+    No file is written if the difference is larger than TOLERANCE, or if ONNX's own checker refuses the model.
     """
-    _library(), onnx_runtime.library()  # told at once, not after the work
+    _library(), onnx_runtime.library()  # A missing library must be reported before the work.
     network, provenance, sha256 = load_model(model, EngineConfig(runtime="torch"))
     if not isinstance(network, DRMamba):
         raise CheckpointError(f"{model} is not a network that can be exported")
     data = convert(network, provenance, sha256)
     difference = compare(network, data)
-    if not difference <= TOLERANCE:  # also where it is not a number
+    if not difference <= TOLERANCE:  # This is also true if it is not a number.
         raise BackendError(
             f"the exported model differs from torch by {difference:.2g} in probability, {TOLERANCE:g} is allowed; "
             "nothing was written"
@@ -77,7 +77,7 @@ def export(model: str | Path, path: str | Path) -> float:
 
 
 def convert(network: DRMamba, provenance: Provenance, sha256: str = "") -> bytes:
-    """The network as the bytes of an ONNX file that says where it comes from."""
+    """Return the network as the bytes of an ONNX file, with its provenance."""
     onnx = _library()
     _refuse(network.config)
     core = _exported(network)
@@ -96,7 +96,7 @@ def convert(network: DRMamba, provenance: Provenance, sha256: str = "") -> bytes
     facts = header(network.config, provenance) | {"weights_sha256": sha256}
     onnx.helper.set_model_props(model, facts)
     del model.opset_import[:]
-    model.opset_import.append(onnx.helper.make_opsetid("", OPSET))  # what else was there has been inlined
+    model.opset_import.append(onnx.helper.make_opsetid("", OPSET))  # Everything else has been inlined.
     model.graph.name = "drmamba"
     _strip(model.graph)
     onnx.checker.check_model(model, full_check=True)
@@ -105,11 +105,11 @@ def convert(network: DRMamba, provenance: Provenance, sha256: str = "") -> bytes
 
 
 def compare(network: DRMamba, data: bytes) -> float:
-    """The largest difference of any probability between the network in torch and its export."""
+    """Return the largest difference of any probability between the network in torch and its export."""
     engine = EngineConfig(device="cpu", workers=1)
     exported, own = OnnxRuntime(data, engine), TorchRuntime(network, engine)
     lane, worst, rng = fused(network), 0.0, np.random.default_rng(1)
-    looks: list[tuple[Any, Any]] = [(None, None)]  # no page, then pages as both see them
+    looks: list[tuple[Any, Any]] = [(None, None)]  # without a page, then with pages as both see them
     if network.config.context:
         looks += [(own.see_page(lane, page), exported.see_page(None, page)) for page in _trial_pages()]
     conventions = range(max(1, len(network.config.conventions)))
@@ -124,7 +124,7 @@ def compare(network: DRMamba, data: bytes) -> float:
 
 
 class Core(nn.Module):
-    """The network on a whole number of steps, its scans left to be filled in."""
+    """The network for sizes that are multiples of 32, with placeholders for the scans."""
 
     def __init__(self, network: DRMamba) -> None:
         super().__init__()
@@ -143,9 +143,9 @@ class Core(nn.Module):
         context_3: Tensor | None = None,
         context_4: Tensor | None = None,
     ) -> tuple[Tensor, ...]:
-        """(B, 3, H, W), H and W multiples of 32, to logits (B, H, W); with page context also to its F_3 and F_4.
+        """Compute logits (B, H, W) from (B, 3, H, W), H and W multiples of 32; with page context also F_3 and F_4.
 
-        The context is what was sampled under the windows: unlike `DRMamba.decoded`, this is where only a sum is left.
+        The context was sampled under the windows already, so that, unlike in `DRMamba.decoded`, it is only added.
         """
         network, block = self.network, self.network.block
         features = list(network.encoder((image - network.mean) / network.std))
@@ -157,7 +157,7 @@ class Core(nn.Module):
         u = network.decoder(features)
         s, g, delta, beta = block.gated(u, suppress)
         b = g * s
-        if self.dual:  # both routes ride in one scan
+        if self.dual:  # One scan computes both routes.
             delta, b = torch.cat([delta, delta], -1), torch.cat([b, g - b], -1)
         sums = torch.onnx.ops.symbolic(
             f"{DOMAIN}::Scans", (-delta * self.rates, b), dtype=b.dtype, shape=b.shape, version=1
@@ -167,7 +167,7 @@ class Core(nn.Module):
 
 
 class SameConv(nn.Module):
-    """TensorFlow's SAME padding at stride 2 as ONNX has it: in the convolution, the odd pixel behind."""
+    """TensorFlow's SAME padding at stride 2, as an attribute of ONNX's convolution; the odd pixel comes last."""
 
     def __init__(self, convolution: SameConv2d) -> None:
         super().__init__()
@@ -190,7 +190,7 @@ class SameConv(nn.Module):
 
 
 def _plain(network: DRMamba) -> DRMamba:
-    """The network as it runs, with what ONNX says better than torch put in its words."""
+    """Return the network as it runs, with operators that ONNX expresses better than torch replaced."""
     network = fused(network).to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
     for module in list(network.modules()):
         for name, child in list(module.named_children()):
@@ -200,7 +200,7 @@ def _plain(network: DRMamba) -> DRMamba:
 
 
 def _exported(network: DRMamba) -> Any:
-    """The core as torch's exporter writes it, for any batch and any size in steps of 32."""
+    """Return the core as torch's exporter writes it, for any batch and any size in steps of 32."""
     if not hasattr(torch.onnx, "ops"):
         raise BackendError(f"the export needs torch 2.8 or newer, this is {torch.__version__}")
     batch = torch.export.Dim("batch", min=1, max=4096)
@@ -228,7 +228,7 @@ def _exported(network: DRMamba) -> Any:
     log.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")  # of torch's exporter about itself
+            warnings.simplefilter("ignore")  # They are about torch's exporter itself.
             program = torch.onnx.export(
                 Core(network).eval(),
                 kwargs=inputs,
@@ -246,7 +246,7 @@ def _exported(network: DRMamba) -> Any:
 
 
 def _with_functions(model: Any, config: ModelConfig) -> Any:
-    """The model with its own functions in place of calls to them."""
+    """Return the model with the bodies of its own functions in place of calls to them."""
     onnx = _library()
     for node in model.graph.node:
         if node.op_type == "Softplus":
@@ -257,7 +257,7 @@ def _with_functions(model: Any, config: ModelConfig) -> Any:
 
 
 def _strip(graph: Any) -> None:
-    """Take out what torch notes about where each node came from: lines of code, and paths of this machine."""
+    """Remove torch's notes on the origin of each node, which hold lines of code and paths of this machine."""
     for part in (graph, *graph.node, *graph.initializer, *graph.input, *graph.output):
         part.ClearField("metadata_props")
         part.ClearField("doc_string")
@@ -265,7 +265,7 @@ def _strip(graph: Any) -> None:
         for attribute in node.attribute:
             if attribute.HasField("g"):
                 _strip(attribute.g)
-    graph.ClearField("value_info")  # every runtime infers it
+    graph.ClearField("value_info")  # Every runtime infers it.
 
 
 def _refuse(config: ModelConfig) -> None:
@@ -273,12 +273,12 @@ def _refuse(config: ModelConfig) -> None:
         known = " or ".join(str(d) for d in get_args(Directions) if d in DIRECTIONS)
         raise BackendError(
             f"the encoder {config.encoder} with {config.block.directions} scan directions cannot be exported; "
-            f"what can: {known} directions and any encoder but vmamba_tiny"
+            f"the export supports {known} directions and any encoder but vmamba_tiny"
         )
 
 
 def _trials() -> Iterator[tuple[Windows, float]]:
-    """Noise and something like a page: whole windows, small and odd ones, a batch, other knobs."""
+    """Yield windows and suppressions: noise and page-like windows, whole, small and odd ones, and a batch."""
     rng = np.random.default_rng(0)
     yield rng.integers(0, 256, (1, 512, 512, 3), np.uint8), 1.0
     yield rng.integers(0, 256, (2, 64, 96, 3), np.uint8), 0.3
@@ -293,7 +293,7 @@ def _trials() -> Iterator[tuple[Windows, float]]:
 
 
 def _trial_pages() -> Iterator[ReducedPage]:
-    """Reduced pages: one larger than the windows' places reach, and one smaller than a cell."""
+    """Yield reduced pages: one larger than the windows' positions reach, and one smaller than a cell."""
     rng = np.random.default_rng(2)
     yield rng.integers(0, 256, (290, 203, 3), np.uint8)
     yield rng.integers(0, 256, (9, 14, 3), np.uint8)

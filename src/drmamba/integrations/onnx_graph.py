@@ -1,16 +1,17 @@
-"""The parts of an exported model that are written by hand, in ONNX's own text form; standard operators only.
+"""The parts of an exported model that are written by hand, in ONNX's text form and with standard operators only.
 
-A model with page context does one of two jobs: it decodes windows, or, where no context is given, it looks at a page.
-The encoder serves both, and what follows it stands in the branches of an `If`, of which one runs. (ONNX Runtime's
-option `only_execute_path_to_fetches` would need no branches, but its builds for inference run every node all the same.)
+A model with page context does one of two jobs: it decodes windows or, if no context is given, computes the features of
+a page. Both need the encoder; the rest is in the two branches of an `If`, of which one runs. (ONNX Runtime's option
+`only_execute_path_to_fetches` would need no branches, but its builds for inference run every node all the same.)
 
-The scan of Eqs. (9), (10) and (12) is chunked, and a chunk is one row of the map (or one column): all rows advance
-side by side, one token a step, in an ONNX `Scan`. First only to know the state each row would leave behind; a second,
-short `Scan` carries these from row to row; a third starts every row from the state that reaches it, and keeps what it
-passes. Only products of decays in (0, 1] occur, so nothing overflows, and map and batch may have any size.
+The scan of Eqs. (9), (10) and (12) is computed in chunks, which are the rows (or the columns) of the map. Three ONNX
+`Scan` operators do the work. The first advances all rows in parallel, one token per step, and gives the state at the
+end of each row. The second is short and carries these states from row to row. The third starts every row from the
+state that reaches it and keeps the states on the way. Only products of decays in (0, 1] occur, so nothing overflows,
+and the map and the batch may have any size.
 
-Two things make it fast: the axis that is walked along stands first in memory, where a step is a slice and no copy; and
-what is kept of a step is a_t h_{t-1}, which is at hand, not h_t, which would have to be copied; b_t is added last.
+Two things make it fast. The axis of the scan comes first in memory, so that a step is a slice and not a copy. And each
+step keeps a_t h_{t-1}, which has just been computed, instead of h_t, which would have to be copied; b_t is added last.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from typing import Any
 
 from drmamba.config import Directions
 
-OPSET, IR = 18, 9  # of the operators, and of the file
-DOMAIN = "drmamba"  # of the functions below, which are inlined before a model is written
+OPSET = 18  # version of the operators
+IR = 9  # version of the file format
+DOMAIN = "drmamba"  # namespace of the functions below, which are inlined before a model is written
 
 BEFORE = f"""
 <ir_version: {IR}, opset_import: ["": {OPSET}]>
@@ -54,7 +56,7 @@ after (float[batch, rows, columns] logits, int64[2] size) => (float[batch, heigh
 """
 
 
-# ONNX Runtime computes its own Softplus one number after the other; these operators are vectorized.
+# ONNX Runtime computes its own Softplus one number at a time; these operators are vectorized.
 SOFTPLUS = f"""
 <domain: "{DOMAIN}", opset_import: ["": {OPSET}]>
 Softplus (x) => (y) {{
@@ -71,9 +73,9 @@ Softplus (x) => (y) {{
 
 
 def scan_function(directions: Directions) -> str:
-    """`Scans`: logarithms of decays and gated inputs, both (B, h, w, c), to the sum of the scans.
+    """Return the function `Scans`, from logarithms of decays and gated inputs, both (B, h, w, c), to a sum of scans.
 
-    1: rows from left to right. 4: rows and columns, each way.
+    With 1 direction the rows are scanned from left to right; with 4, rows and columns in both directions.
     """
     walks = {"row": 2} if directions == 1 else {"row": 2, "column": 1}
     return f"""
@@ -90,7 +92,7 @@ Scans (log_a, b) => (sums) {{
 
 
 def _walk(name: str, axis: int, *, both_ways: bool) -> str:
-    """The sum of a_t h_{t-1} over a scan along an axis of the map, and one against it if asked."""
+    """Return the sum of a_t h_{t-1} over a scan along an axis of the map, and in reverse if `both_ways`."""
     ways = ("f", "r")[: 1 + both_ways]  # forwards, in reverse
 
     def each(template: str, separator: str = ", ") -> str:
@@ -99,7 +101,7 @@ def _walk(name: str, axis: int, *, both_ways: bool) -> str:
     inputs = 2 * len(ways)
     turns = [int(way == "r") for way in ways]
     turned = [turn for turn in turns for _ in "ab"]
-    other = 3 - axis  # rows are chunks of a walk along columns' axis, and the other way round
+    other = 3 - axis  # The chunks of a scan along one axis lie along the other.
     step = "m@ = Mul (a@, x@) y@ = Add (m@, b@)"
     state, given, left, kept = (
         ", ".join(f"float[B, {name}s, c] {letter}@" for letter in letters)
@@ -144,7 +146,10 @@ def _walk(name: str, axis: int, *, both_ways: bool) -> str:
 
 
 def jobs(c3: int, c4: int) -> str:
-    """The two jobs, given the channels of F_3 and F_4: branches that hold only the outputs of the job not done."""
+    """Return the `If` of the two jobs, whose branches hold only the empty outputs of the other job so far.
+
+    c3, c4: the channels of F_3 and F_4.
+    """
     cells_3, cells_4 = f"{c3}, rows_16, columns_16", f"{c4}, rows_32, columns_32"
     return f"""
 <ir_version: {IR}, opset_import: ["": {OPSET}]>
@@ -178,9 +183,9 @@ jobs (float[windows, {cells_3}] context_3, float[windows, {cells_4}] context_4) 
 
 
 def split_by_job(graph: Any, choice: Any) -> None:
-    """Put what only one job needs into its branch of the parsed `jobs`, and the choice at the graph's end.
+    """Move the nodes that only one job needs to its branch of the parsed `jobs`, and append that to the graph.
 
-    Both are graphs of ONNX; nodes stand in an order in which they can run, and keep it.
+    Both are ONNX graphs. Their nodes are in an order in which they can run, and keep that order.
     """
     branches = {attribute.name: attribute.g for attribute in choice.node[-1].attribute}
     windows, page = branches["then_branch"], branches["else_branch"]
@@ -192,7 +197,11 @@ def split_by_job(graph: Any, choice: Any) -> None:
         made = [nodes[i] for i in sorted(own)]
         for node in made:
             for place, name in enumerate(node.output):
-                if name in ("probability", "features_3", "features_4"):  # the choice itself bears these names
+                if name in (
+                    "probability",
+                    "features_3",
+                    "features_4",
+                ):  # The outputs of the `If` have these names.
                     node.output[place] = f"job_{name}"
         branch.node.extend(made)
         used[branch.name] = _read(made)
@@ -214,7 +223,7 @@ def split_by_job(graph: Any, choice: Any) -> None:
 
 
 def _needed(graph: Any, names: set[str]) -> set[int]:
-    """The places of the nodes that some values are computed from."""
+    """Return the indices of the nodes from which these values are computed."""
     wanted, found = set(names), set()
     for place, node in reversed(list(enumerate(graph.node))):
         if not wanted.isdisjoint(node.output):
@@ -224,7 +233,7 @@ def _needed(graph: Any, names: set[str]) -> set[int]:
 
 
 def _read(nodes: Iterable[Any]) -> set[str]:
-    """The names that nodes read, those inside their own graphs too."""
+    """Return the names that nodes read, including those in their subgraphs."""
     names: set[str] = set()
     for node in nodes:
         names |= set(node.input)

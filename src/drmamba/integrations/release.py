@@ -1,4 +1,4 @@
-"""A model as it is handed on: half the size, with the scores of its folds inside and a card beside it."""
+"""A model for publication: half the size, with the scores of its folds, and a model card beside it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from drmamba import checkpoint
 from drmamba.config import PRESETS, ModelConfig, PushConfig
 from drmamba.errors import CheckpointError, ConfigError, DataError
 from drmamba.experiments.report import CONTEST
-from drmamba.experiments.series import incomplete
+from drmamba.experiments.studies.leave_one_out_report import DEFAULT_KEY
+from drmamba.experiments.studies.run_series import incomplete
 from drmamba.files import write_atomic
-from drmamba.integrations.card import EVERYDAY, FOLDS, card
+from drmamba.integrations.card import DEFAULT_FM, FOLDS, card
 
 
 def release(model: Path, output: Path, *, folds: Path | None = None, notes: str = "") -> None:
-    """Write a trained model as float16 to `output`, and its card, `output` with the ending .md.
+    """Write a trained model as float16 to `output`, and its card beside it with the ending .md.
 
-    folds: the results.json of `drmamba loo` with the same recipe. Its scores are what can be said of a
-    model that has itself seen every page.
+    folds: the results.json of `drmamba loo` with the same recipe; a model that was trained on every page
+    has no scores of its own.
     """
     if output.exists() and output.samefile(model):
         raise CheckpointError(
-            f"{output} is the model itself, and half of its digits would be gone; give another file"
+            f"{output} is the model itself, which would lose half of its precision; give another file"
         )
     network, provenance = checkpoint.load(model)
     if not provenance.trained:
-        raise CheckpointError(f"{model} is untrained; nobody could use it")
+        raise CheckpointError(f"{model} is untrained, so nobody could use it")
     metrics = dict(provenance.metrics)
     if folds is not None:
         metrics[FOLDS] = fold_scores(folds, network.config)
@@ -42,22 +43,22 @@ def release(model: Path, output: Path, *, folds: Path | None = None, notes: str 
 
 
 def fold_scores(path: Path, network: ModelConfig) -> dict[str, Any]:
-    """Year by year and on average, from a results.json of `drmamba loo` with the same network."""
+    """Return the scores by year and on average, from a results.json of `drmamba loo` with the same network."""
     try:
         results = json.loads(path.read_text())
         folds = ModelConfig.from_dict(results["config"]["model"])
         years = {
-            year: {"pages": len(fold["pages"])} | _rounded(fold["mean"], fold.get("everyday"))
+            year: {"pages": len(fold["pages"])} | _rounded(fold["mean"], fold.get(DEFAULT_KEY))
             for year, fold in sorted(results["years"].items())
         }
-        mean = _rounded(results["average"], results.get("everyday_average"))
+        mean = _rounded(results["average"], results.get(f"{DEFAULT_KEY}_average"))
         steps = sorted({int(fold["steps"]) for fold in results["years"].values()})
         chosen = [year for year in results.get("chosen_on", ()) if year in years]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ConfigError) as error:
-        raise DataError(f"{path} is no results.json of `drmamba loo`: {error}") from error
+        raise DataError(f"{path} is not a results.json of `drmamba loo`: {error}") from error
     if folds != network:
         raise DataError(
-            f"the folds of {path} are of another network; give those of the model that is exported"
+            f"{path} holds the folds of another network; give those of the model that is exported"
         )
     pages = {year: int(means["pages"]) for year, means in years.items()}
     return {
@@ -71,7 +72,7 @@ def fold_scores(path: Path, network: ModelConfig) -> dict[str, Any]:
     }
 
 
-def _rounded(paper: dict[str, float], everyday: dict[str, float] | None) -> dict[str, float]:
-    """The four scores of the paper's protocol, and FM as `drmamba binarize` runs the model."""
+def _rounded(paper: dict[str, float], default: dict[str, float] | None) -> dict[str, float]:
+    """Return the four scores by the paper's protocol, and FM by the default protocol."""
     means = {m: round(float(paper[m]), 2) for m in CONTEST}
-    return means | ({EVERYDAY: round(float(everyday["fm"]), 2)} if everyday else {})
+    return means | ({DEFAULT_FM: round(float(default["fm"]), 2)} if default else {})

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from drmamba.config import PRESETS, EngineConfig, InferenceConfig, ScaleConfig
+from drmamba.config import DEFAULT_MODEL, PRESETS, EngineConfig, InferenceConfig, ScaleConfig
 from drmamba.errors import ClusterError, MissingExtra
 from drmamba.inference.batch import BatchOptions, tidy
 from drmamba.inference.binarizer import Binarizer, UntrainedWarning
@@ -107,7 +107,7 @@ class RayBatch:
 
     def __init__(
         self,
-        model: str | Path = "lite",
+        model: str | Path = DEFAULT_MODEL,
         *,
         config: InferenceConfig | None = None,
         engine: EngineConfig | None = None,

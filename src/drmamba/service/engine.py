@@ -25,7 +25,7 @@ from drmamba.inference.conversion import ConversionOptions, FileConversion
 from drmamba.inference.jobs import ENDINGS, FileJob
 from drmamba.inference.memory import estimate_page, page_threads
 from drmamba.inference.records import PageRecord
-from drmamba.service.problems import KNOWN, Problem, out_of_memory, over_limit, told
+from drmamba.service.problems import KNOWN, Problem, out_of_memory, over_limit, problem_for
 
 log = logging.getLogger("drmamba.service")
 UNLIMITED = 10**15  # pixels; the reader below has a limit of its own, with an answer of its own
@@ -230,7 +230,7 @@ class ConversionEngine:
             if not records:
                 raise Problem(422, "unreadable", "holds no page")
         except KNOWN as error:
-            problem = told(error, upload.path, upload.name)
+            problem = problem_for(error, upload.path, upload.name)
             if problem.status >= 500:
                 log.error("a request failed: %s", error)
             return Outcome(upload, [], [], [], problem)

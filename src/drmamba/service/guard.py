@@ -1,4 +1,4 @@
-"""What stands before every request: the token, the shutdown and the counters. Plain ASGI, no library."""
+"""A layer in front of the application that checks the token, counts requests and helps to shut down."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-OPEN = ("/healthz", "/readyz")  # asked by machines that know no secrets
+OPEN = ("/healthz", "/readyz")  # paths for monitoring, which has no token
 COOKIE = "drmamba_token"
-TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*|")  # RFC 6750; empty: none is asked for
+TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*|")  # RFC 6750; empty if no token is required
 COUNTED = re.compile(r"/(v1/binarize|v1/models|v1/results|healthz|readyz|metrics|openapi\.json)(/|$)")
 
 
 class Guard:
-    """Wraps the service; knows how many API requests are not answered to the last byte yet."""
+    """Wraps the application, and counts the API requests that are not completely answered yet."""
 
     def __init__(self, app: App, *, token: str, counters: Counters) -> None:
         self.app, self.token, self.counters = app, token, counters
         self.unanswered = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer it here."""
+        """Pass a request on to the application, or refuse it."""
         if scope["type"] == "websocket" and not self._allowed(scope):
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -60,7 +60,7 @@ class Guard:
             else:
                 await self._refuse(scope, watched)
         except asyncio.CancelledError:
-            # The process ends (a second Ctrl-C, or a browser that holds on): no traceback, but an answer.
+            # The process ends although this request is not done (after a second Ctrl-C): answer without a traceback.
             if not begun:
                 await self._answer(stopping(), watched)
         finally:
@@ -68,9 +68,9 @@ class Guard:
             self.counters.requests.labels(path, str(status)).inc()
             self.counters.seconds.labels(path).observe(time.perf_counter() - started)
 
-    async def idle(self, hurried: Callable[[], bool]) -> None:
-        """Wait until every API request is answered, or somebody is in a hurry."""
-        while self.unanswered and not hurried():
+    async def idle(self, forced: Callable[[], bool]) -> None:
+        """Wait until every API request is answered, or the shutdown is forced."""
+        while self.unanswered and not forced():
             await asyncio.sleep(0.05)
 
     def _allowed(self, scope: Scope) -> bool:
@@ -90,12 +90,14 @@ class Guard:
         return secrets.compare_digest(shown, self.token.encode())
 
     async def _refuse(self, scope: Scope, send: Send) -> None:
-        """401, or a cookie for a browser that brought the token in its address."""
+        """Answer with 401, or with a cookie if a browser sent the token in its address."""
         query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-        brought = query.get("token", [""])[0].replace(" ", "+")  # a token has no space: it was a plus
+        brought = query.get("token", [""])[0].replace(
+            " ", "+"
+        )  # A token has no spaces; in an address they stand for plus signs.
         if scope["method"] == "GET" and brought and self._right(brought.encode()):
             cookie = f"{COOKIE}={brought}; Path=/; HttpOnly; SameSite=Strict"
-            # Two slashes, or one and a backslash, would lead to another machine.
+            # A path that begins with two slashes, or a slash and a backslash, would lead to another machine.
             place = "/" + quote(scope["path"].lstrip("/"))
             headers = [(b"location", place.encode()), (b"set-cookie", cookie.encode())]
             await send({"type": "http.response.start", "status": 303, "headers": headers})
@@ -113,8 +115,8 @@ class Guard:
 
 
 def check_token(token: str) -> None:
-    """Refuse a token that no client could show; it is a secret, so only what is wrong with it is named."""
+    """Refuse a token that no client could send; the error names the wrong character, not the secret."""
     if not TOKEN.fullmatch(token):
         wrong = next((c for c in token if not TOKEN.fullmatch(c)), "=")
         words = "letters, digits and -._~+/ (RFC 6750), '=' at its end only"
-        raise ConfigError(f"service.token must be of {words}; it holds {wrong!r}")
+        raise ConfigError(f"service.token must consist of {words}; it holds {wrong!r}")

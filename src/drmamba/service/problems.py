@@ -1,4 +1,4 @@
-"""What can be wrong with a request, as RFC 9457 problems."""
+"""Everything that can be wrong with a request, as problems according to RFC 9457."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 from drmamba.errors import CheckpointError, DRMambaError, ImageError, InputError
 
 MEDIA_TYPE = "application/problem+json"
-FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+GONE = "there is no such result; results expire"
 
 
 class Problem(Exception):  # noqa: N818
-    """An answer that says what was wrong and what would be right."""
+    """An error as the client sees it: what is wrong, and what would be right."""
 
     def __init__(
         self, status: int, kind: str, detail: str, *, headers: dict[str, str] | None = None, **more: Any
@@ -24,19 +25,19 @@ class Problem(Exception):  # noqa: N818
         self.headers, self.more = headers or {}, more
 
     def body(self) -> dict[str, Any]:
-        """The problem as plain values."""
+        """Return the problem as plain values."""
         title = HTTPStatus(self.status).phrase
         named = {"type": f"urn:drmamba:{self.kind}", "title": title, "status": self.status}
         return named | {"detail": self.detail} | self.more
 
 
 def over_limit(limit: str, allowed: float, detail: str, status: int = 413) -> Problem:
-    """A request beyond one of the service's limits; `limit` says which."""
+    """Return the problem of a request that exceeds one of the service's limits."""
     return Problem(status, f"limit-{limit}", detail, limit=limit, allowed=allowed)
 
 
 def out_of_memory(pixels: int, fitting: int = 0) -> Problem:
-    """A page that does not fit the service's memory, in words its sender can act on."""
+    """Return the problem of a page that does not fit the service's memory, with the size that would."""
     page = f"has a page of {pixels / 1e6:,.1f} megapixels" if pixels else "has a page"
     if fitting:
         words = f"{page}, about {fitting / 1e6:,.1f} of its kind fit this service's memory; send it smaller"
@@ -45,50 +46,53 @@ def out_of_memory(pixels: int, fitting: int = 0) -> Problem:
     return Problem(413, "limit-pixels", words, limit="pixels")
 
 
-def fault(error: BaseException) -> Problem:
-    """A failure of the service itself, without its paths."""
+def internal_error(error: BaseException) -> Problem:
+    """Return the problem of a failure of the service itself; it does not reveal any path."""
     cause = error.__cause__ or error
-    if isinstance(cause, OSError) and cause.errno in FULL:
+    if isinstance(cause, OSError) and cause.errno in FULL_DISK:
         return Problem(507, "storage", "there is no room left on the service's disk; try again later")
-    if isinstance(error, CheckpointError | InputError):  # raised by the network, which knows no paths
+    if isinstance(error, CheckpointError | InputError):  # The network raises these, and it knows no paths.
         return Problem(500, "model", f"the service's network cannot do this: {error}")
     return Problem(500, "fault", "something went wrong in the service; its log says what")
 
 
-def told(error: Exception, path: Path, name: str) -> Problem:
-    """What a failed file's owner is told: 422 only for what is wrong with the file."""
+def problem_for(error: Exception, path: Path, name: str) -> Problem:
+    """Return the problem of a file that failed; it names the file as its sender does.
+
+    The status is 422 only if something is wrong with the file.
+    """
     if isinstance(error, Problem):
         return Problem(
             error.status, error.kind, f"{name} {error.detail}", headers=error.headers, **error.more
         )
     if isinstance(error, MemoryError):
-        return told(out_of_memory(0), path, name)
-    # Files are decoded in another process, whose complaints come as words: an OSError is one of ours.
+        return problem_for(out_of_memory(0), path, name)
+    # Files are decoded in another process, which reports errors as text; an OSError is therefore our own.
     if isinstance(error, ImageError) and not isinstance(error.__cause__, OSError):
         return Problem(422, "unreadable", str(error).replace(str(path), name))
-    own = fault(error)
+    own = internal_error(error)
     return Problem(own.status, own.kind, f"{name}: {own.detail}")
 
 
-def together(problems: list[Problem]) -> Problem:
-    """Several files' problems as one that names them all; the status is the gravest."""
+def combined(problems: list[Problem]) -> Problem:
+    """Return one problem that names all of several files; its status is the most serious one."""
     worst = max(problems, key=lambda problem: problem.status)
     details = "; ".join(problem.detail for problem in problems)
     return Problem(worst.status, worst.kind, details, headers=worst.headers, **worst.more)
 
 
 def busy(seconds: int) -> Problem:
-    """The queue is full."""
+    """Return the problem of a full queue."""
     words = f"the queue is full; try again in {seconds} s"
     return Problem(429, "busy", words, headers={"Retry-After": str(seconds)})
 
 
 def stopping() -> Problem:
-    """No new work: the service is shutting down."""
+    """Return the problem of a service that is shutting down."""
     return Problem(503, "stopping", "the service is shutting down", headers={"Retry-After": "10"})
 
 
-KNOWN = (Problem, DRMambaError, OSError, MemoryError)  # what a file may fail of, and nothing else with it
+KNOWN = (Problem, DRMambaError, OSError, MemoryError)  # errors that concern one file only
 PROBLEM_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["type", "title", "status", "detail"],
@@ -104,6 +108,6 @@ PROBLEM_SCHEMA: dict[str, Any] = {
 
 
 def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The OpenAPI entries of these problems."""
+    """Return the OpenAPI entries of these problems."""
     content = {MEDIA_TYPE: {"schema": PROBLEM_SCHEMA}}
     return {s: {"description": HTTPStatus(s).phrase, "content": content} for s in statuses}

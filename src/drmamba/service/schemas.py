@@ -1,9 +1,11 @@
-"""What the API takes and gives, for its OpenAPI description."""
+"""The requests and answers of the API, for its OpenAPI description."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
+Format = Literal["png", "tiff", "pdf"]
+ENDINGS = {"png": ".png", "tiff": ".tif", "pdf": ".pdf"}
 MEDIA = {"png": "image/png", "tiff": "image/tiff", "pdf": "application/pdf"}
 BINARY = {"schema": {"type": "string", "format": "binary"}}
 FILES: dict[str, Any] = dict.fromkeys(MEDIA.values(), BINARY)
@@ -13,10 +15,13 @@ PAGE: dict[str, Any] = {
     "properties": {
         "page": {"type": "integer"},
         "megapixels": {"type": "number"},
-        "link": {"type": "string", "description": "GET it within the time `expires` says"},
+        "link": {
+            "type": "string",
+            "description": "where the result can be fetched until the time in `expires`",
+        },
         "soft": {"type": ["string", "null"]},
-        "ink": {"type": "number", "description": "share of the pixels"},
-        "uncertain": {"type": "number", "description": "share of the pixels"},
+        "ink": {"type": "number", "description": "share of the pixels that are ink"},
+        "uncertain": {"type": "number", "description": "share of the pixels that are uncertain"},
         "stroke_width": {"type": ["number", "null"]},
         "scale": {"type": "number"},
         "flags": {"type": "array", "items": {"type": "string"}},

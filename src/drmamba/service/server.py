@@ -1,4 +1,4 @@
-"""The process: a socket, the API and the page on it, and a shutdown that finishes what is in hand."""
+"""The server process: a socket, the API, the web page, and a shutdown that finishes the work in progress."""
 
 from __future__ import annotations
 
@@ -9,34 +9,35 @@ import threading
 from drmamba.config import ReadingConfig, ServiceConfig
 from drmamba.errors import ConfigError, MissingExtra
 from drmamba.inference.binarizer import Binarizer
-from drmamba.service.app import Service, build
+from drmamba.service.api import build_api
 from drmamba.service.engine import ConversionEngine
 from drmamba.service.guard import Guard, check_token
+from drmamba.service.service import Service
 
 try:
     import uvicorn
 except ImportError as error:
     raise MissingExtra("uvicorn", "web") from error
 
-INTERRUPTED = 130  # the exit code where requests in hand were given up
-FAREWELL = 2  # seconds for open pages in browsers to notice
+INTERRUPTED = 130  # exit code of a shutdown that gave up requests in progress
+SHUTDOWN_SECONDS = 2  # time for browsers with an open page to disconnect
 
 
 class Server(uvicorn.Server):
-    """The API, and the page if it is wanted, on a socket of its own. `run` serves until SIGINT or SIGTERM."""
+    """A server with the API and, if wanted, the web page; `run` serves until SIGINT or SIGTERM."""
 
     def __init__(
         self, binarizer: Binarizer, limits: ServiceConfig, reading: ReadingConfig | None = None
     ) -> None:
         check_token(limits.token)
-        self.socket = listening(limits.host, limits.port)
+        self.socket = listening_socket(limits.host, limits.port)
         self.service = Service(ConversionEngine(binarizer, limits, reading), limits)
         try:
-            app = build(self.service)
+            app = build_api(self.service)
             if limits.page:
-                from drmamba.service.page import mount
+                from drmamba.service.page.mount import mount_page
 
-                app = mount(app, self.service)
+                app = mount_page(app, self.service)
         except BaseException:
             self.socket.close()
             self.service.close()
@@ -45,25 +46,25 @@ class Server(uvicorn.Server):
         settings = uvicorn.Config(
             self.guard,
             log_level="warning",
-            access_log=False,  # what people upload is not ours to write down
+            access_log=False,  # Names and addresses of what people upload are not logged.
             server_header=False,
             lifespan="on",
             ws="none",
             timeout_keep_alive=15,
-            timeout_graceful_shutdown=FAREWELL,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         )
         super().__init__(settings)
 
     @property
     def url(self) -> str:
-        """Where to find it."""
+        """Return the address of the service."""
         host, port = self.socket.getsockname()[:2]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until told to stop."""
+        """Serve until a signal stops the server."""
         if threading.current_thread() is threading.main_thread():
-            # uvicorn raises the signal that stopped it once more; by then it has been obeyed.
+            # After its shutdown uvicorn raises the signal again, when there is nothing left to do.
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, lambda *_: None)
         try:
@@ -74,18 +75,18 @@ class Server(uvicorn.Server):
             raise SystemExit(INTERRUPTED)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """No new work; answer what was asked; then end what browsers hold open."""
+        """Refuse new work, answer what was requested, and then close the connections of browsers."""
         self.service.stopping = True
         for server in self.servers:
             server.close()
         await self.guard.idle(lambda: self.force_exit)
         await super().shutdown(sockets)
-        if self.force_exit:  # uvicorn leaves it out then, and prints a traceback of its end
+        if self.force_exit:  # uvicorn omits this then, and would print a traceback.
             await self.lifespan.shutdown()
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """A socket that is ours, or an error that says why not."""
+def listening_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, or raise an error that says why that is impossible."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=256)

@@ -1,4 +1,4 @@
-"""Request bodies onto the disk, piece by piece, under names of our own; never more than the limits allow."""
+"""Uploaded files: request bodies are written to disk in pieces, under random names and within the limits."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from drmamba.service.engine import Upload
 from drmamba.service.problems import Problem, over_limit
 
 T = TypeVar("T")
-LONGEST_NAME = 200  # characters of a client's file name that are sent back
-FIELDS = 100  # parts of a form that are looked at
+LONGEST_NAME = 200  # characters of a client's file name that the answer repeats
+FIELDS = 100  # parts that a form may have besides its files
 
 
 async def receive(
     stream: AsyncIterator[bytes], content_type: str, folder: Path, limits: ServiceConfig
 ) -> list[Upload]:
-    """The files of a body: a form's, or the body itself."""
+    """Write the files of a body, a form's or the body itself, to the folder and return them."""
     form = Form(folder, limits, content_type)
     seen = 0
     try:
@@ -38,13 +38,13 @@ async def receive(
 
 
 def too_large(limits: ServiceConfig) -> Problem:
-    """More bytes than are taken."""
-    words = f"the request has more than {limits.max_bytes:,} bytes, which is the most that is taken"
+    """Return the problem of a request with too many bytes."""
+    words = f"the request has more than {limits.max_bytes:,} bytes, which is the limit"
     return over_limit("bytes", limits.max_bytes, words)
 
 
 class Form:
-    """A body as it comes in: parts of a form that are files, or one file without a form."""
+    """A body while it is received: a form whose parts hold files, or one file without a form."""
 
     def __init__(self, folder: Path, limits: ServiceConfig, content_type: str) -> None:
         try:
@@ -76,10 +76,12 @@ class Form:
                 "on_end": self._end,
             }))  # fmt: skip
         elif kind.startswith((b"application/x-www-form-urlencoded", b"application/json")):
-            raise Problem(415, "not-a-file", f"{kind.decode('latin-1')} is no file; send a form, or an image")
+            raise Problem(
+                415, "not-a-file", f"{kind.decode('latin-1')} is not a file; send a form or an image"
+            )
 
     def write(self, chunk: bytes) -> None:
-        """Take the next piece."""
+        """Process the next piece of the body."""
         if self._parser is not None:
             parser = self._parser
             self._guarded(lambda: parser.write(chunk))
@@ -89,14 +91,14 @@ class Form:
             self._data(chunk, 0, len(chunk))
 
     def finish(self) -> None:
-        """The body is at its end; a form must be, too."""
+        """End the body; raise if it is a form that is not complete."""
         if self._parser is not None:
             self._guarded(self._parser.finalize)
             if not self._ended:
                 raise Problem(400, "bad-form", "the form is cut short")
 
     def close(self) -> None:
-        """Let go of an unfinished file."""
+        """Close an unfinished file."""
         if self._open is not None:
             self._open.close()
             self._open = None
@@ -125,7 +127,7 @@ class Form:
 
     def _start(self) -> None:
         _, options = self._options(self._headers.get(b"content-disposition", b""))
-        # Other fields are passed over; a file may come without a name.
+        # Other fields are ignored; a file may have no name.
         if options.get(b"name") == b"file":
             self._new(options.get(b"filename", b"").decode("utf-8", "replace"))
 
@@ -149,6 +151,6 @@ class Form:
 
 
 def plain_name(name: str) -> str:
-    """A client's file name, fit to be sent back: no folders, nothing unprintable, not too long."""
+    """Return a client's file name so that it can be repeated: without folders, printable and not too long."""
     last = name.replace("\\", "/").rpartition("/")[2]
     return "".join(c for c in last if c.isprintable() and c not in '"<>').strip(". ")[:LONGEST_NAME] or "page"

@@ -1,22 +1,18 @@
 """The program of the decoding process: it answers requests on standard input with pages on standard output.
 
 Hostile and damaged files are decoded here, where a crash, a hang or an excessive use of memory costs one
-file and not the batch. `decoder_process` is the other end. A request is a line of JSON. So is the answer,
-which is followed by as many raw bytes as its `size` says.
+file and not the batch. `decoder_process` is the other end, and `child_process` the protocol between them.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
-import signal
 import sys
-import warnings
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
+from drmamba.child_process import Answer, Request, describe_error, serve
 from drmamba.config import ReadingConfig
-from drmamba.errors import DRMambaError, MemoryLimitError, PixelLimitError
+from drmamba.errors import MemoryLimitError, PixelLimitError
 from drmamba.images.reading import FilePage, count_pages, open_pages
 
 
@@ -27,7 +23,7 @@ class RequestHandler:
         self.pages: Iterator[FilePage] = iter(())
         self.page: FilePage | None = None
 
-    def answer(self, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    def answer(self, request: Request) -> Answer:
         """Return the answer's header and its raw bytes."""
         do = request["do"]
         if do == "open":
@@ -50,8 +46,7 @@ class RequestHandler:
         if do == "decode":
             self.page.decode()
             return {}, b""
-        rows = self.page.rows(request["top"], request["bottom"]).tobytes()
-        return {"size": len(rows)}, rows
+        return {}, self.page.rows(request["top"], request["bottom"]).tobytes()
 
 
 def limit_memory(size: int) -> None:
@@ -66,36 +61,21 @@ def limit_memory(size: int) -> None:
         return
 
 
-def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer requests until the other end closes the pipe."""
-    handler = RequestHandler()
-    for line in requests:
-        try:
-            header, payload = handler.answer(json.loads(line))
-        except PixelLimitError as error:
-            header = {"error": str(error), "kind": "pixels", "value": error.value, "limit": error.limit}
-            payload = b""
-        except MemoryLimitError as error:
-            header, payload = {"error": str(error), "kind": "memory"}, b""
-        except MemoryError:
-            header, payload = {"error": "there is not enough memory for this page", "kind": "memory"}, b""
-        except DRMambaError as error:
-            header, payload = {"error": str(error)}, b""
-        except Exception as error:  # Whatever a damaged file provokes must cost only that file.
-            header, payload = {"error": f"{type(error).__name__}: {error}"}, b""
-        with contextlib.suppress(BrokenPipeError):
-            answers.write(json.dumps(header).encode() + b"\n")
-            answers.write(payload)
-            answers.flush()
+def describe_failure(error: Exception) -> dict[str, Any]:
+    """Return the answer that reports an error; limits keep their kind and their numbers."""
+    if isinstance(error, PixelLimitError):
+        return {"error": str(error), "kind": "pixels", "value": error.value, "limit": error.limit}
+    if isinstance(error, MemoryLimitError):
+        return {"error": str(error), "kind": "memory"}
+    if isinstance(error, MemoryError):
+        return {"error": "there is not enough memory for this page", "kind": "memory"}
+    return describe_error(error)
 
 
 def main() -> None:
     """Run as `python -m drmamba.images.reading.decoder_main MEMORY`, with the memory limit in bytes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent process handles Ctrl-C.
-    warnings.simplefilter("ignore")
     limit_memory(int(sys.argv[1]))
-    answers, sys.stdout = sys.stdout.buffer, sys.stderr  # Only answers may be written to the pipe.
-    serve(sys.stdin.buffer, answers)
+    serve(RequestHandler().answer, describe_failure)
 
 
 if __name__ == "__main__":

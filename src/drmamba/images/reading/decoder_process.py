@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
+from drmamba.child_process import Answer, ChildProcess, Request
 from drmamba.config import ReadingConfig
 from drmamba.errors import DecoderCrashError, ImageError, MemoryLimitError, PixelLimitError
 from drmamba.images.arrays import RGB
@@ -27,14 +24,16 @@ MAX_WAITS = 8  # times that the limit may pass while the decoder waits for a bus
 WHOLE_PAGE_SHARE = 0.6  # share of the memory; a page that takes more is decoded in bands if its format allows
 
 
-class DecoderProcess:
+class DecoderProcess(ChildProcess):
     """A decoding process, started when the first file is opened and again after every crash."""
 
     max_waits = MAX_WAITS
 
     def __init__(self, memory: int, config: ReadingConfig | None = None) -> None:
+        one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        module = "drmamba.images.reading.decoder_main"
+        super().__init__(module, str(memory), quiet=True, environment=one_thread)
         self.memory, self.config = memory, config or ReadingConfig()
-        self._process: subprocess.Popen[bytes] | None = None
 
     def open(self, path: Path) -> IsolatedFile:
         """Open a file; an unreadable one raises ImageError."""
@@ -46,11 +45,9 @@ class DecoderProcess:
             raise ImageError(f"{path} is empty")
         return IsolatedFile(self, path, size)
 
-    def ask(self, path: Path, request: dict[str, Any], seconds: float) -> tuple[dict[str, Any], bytes]:
+    def ask(self, path: Path, request: Request, seconds: float) -> Answer:
         """Send a request about a file and wait so many seconds for its answer: a header and raw bytes."""
         process = self.started()
-        assert process.stdin is not None
-        assert process.stdout is not None
         answered, late = threading.Event(), threading.Event()
 
         def watch() -> None:
@@ -67,18 +64,11 @@ class DecoderProcess:
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
         try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-            header = json.loads(line) if line.endswith(b"\n") else None
-            payload = process.stdout.read(header.get("size", 0)) if header else b""
-            whole = header is not None and len(payload) == header.get("size", 0)
-        except OSError:
-            header, payload, whole = None, b"", False
+            answer = self.exchange(request)
         finally:
             answered.set()
             watcher.join()
-        if header is None or not whole:
+        if answer is None:
             self.close()
             if late.is_set():
                 raise ImageError(f"{path} took more than {seconds:.0f} s to decode and was abandoned")
@@ -86,9 +76,9 @@ class DecoderProcess:
             raise DecoderCrashError(f"{path} made the decoder crash: {words}")
         if late.is_set():
             self.close()  # The answer was complete just before the process was killed.
-        if "error" in header:
-            raise self._error(path, header)
-        return header, payload
+        if "error" in answer[0]:
+            raise self._error(path, answer[0])
+        return answer
 
     def _error(self, path: Path, header: dict[str, Any]) -> ImageError:
         """Return the error that an answer reports; its message names the file."""
@@ -99,42 +89,6 @@ class DecoderProcess:
         if header.get("kind") == "memory":
             return MemoryLimitError(message, limit=self.memory)
         return ImageError(message)
-
-    def started(self) -> subprocess.Popen[bytes]:
-        """Return the process; a new one is started if there is none."""
-        if self._process is None:
-            # With -P, Python imports nothing from the current folder, which may hold foreign files.
-            command = [sys.executable, "-P", "-m", "drmamba.images.reading.decoder_main", str(self.memory)]
-            environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=environment,
-            )
-        return self._process
-
-    def close(self) -> None:
-        """End the process."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    try:
-                        pipe.close()
-                    except OSError:
-                        continue  # Unsent bytes cannot be flushed to a process that has ended.
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class IsolatedFile:

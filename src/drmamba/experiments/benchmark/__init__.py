@@ -1,0 +1,1 @@
+"""Several methods on the same pages: scores, time and memory side by side."""

@@ -1,0 +1,1 @@
+"""The contest's scores of binarized pages that are already on disk."""
