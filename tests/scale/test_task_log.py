@@ -13,6 +13,7 @@ from drmamba.inference.batch import BatchOptions
 from drmamba.inference.binarizer import Binarizer, UntrainedWarning
 from drmamba.inference.jobs import FileJob, plan
 from drmamba.inference.records import PageRecord
+from drmamba.scale.ray_batch import RayWorker
 from drmamba.scale.task_log import TaskLedger
 from drmamba.scale.worker import Assignment, PageWorker, as_json, from_json
 
@@ -169,3 +170,17 @@ def test_a_worker_closes_what_it_opened(tmp_path, monkeypatch):
     worker.close()
     assert decoders[0].poll() is not None
     assert set(threading.enumerate()) == before
+
+
+def test_an_actor_that_ends_closes_its_worker():
+    closed = []
+
+    class Closing(Scripted):
+        def close(self):
+            closed.append(self)
+
+    actor = RayWorker(lambda: Closing(TaskLedger()))
+    assert sorted(records(actor(rows(1, 2)))) == [1, 2]
+    assert not closed
+    del actor
+    assert len(closed) == 1
