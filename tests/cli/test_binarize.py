@@ -307,5 +307,5 @@ class TestTheNetworksSituation:
 
     def test_help_is_in_sentences(self):
         words = " ".join(run("--help").output.split())
-        assert "text keeps writing alone, all keeps rules, frames, stamps and drawings as well." in words
-        assert "Show the network the whole page, reduced, beside each window." in words
+        assert "text keeps writing alone; all keeps rules, frames, stamps and drawings as well." in words
+        assert "Show the network the whole page, reduced, in addition to each window;" in words
