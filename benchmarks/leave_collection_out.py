@@ -33,7 +33,7 @@ from drmamba.training.scoring import binarized
 METHODS = ("otsu", "sauvola", "gatos", "su")
 # Collections whose ink is not what the contests call ink.
 CONVENTION: dict[str, Convention] = {"synchromedia_ms": "all"}
-PROTOCOL_NAMES = {"default": "everyday", "windows alone": "paper"}
+PROTOCOL_NAMES = {"default": "default", "windows alone": "paper"}
 
 
 def collections(extra: Path) -> dict[str, list[Pair]]:

@@ -143,3 +143,17 @@ def guide_imports() -> dict[str, set[str]]:
 
 def test_the_public_names_are_those_that_the_guides_use() -> None:
     assert guide_imports() == {"drmamba": set(drmamba.__all__) - {"__version__"}}
+
+
+def test_every_class_has_a_name_of_its_own() -> None:
+    places: dict[str, list[str]] = {}
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_no_file_is_too_long_to_read() -> None:
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in ROOT.rglob("*.py")}
+    assert {name: lines for name, lines in lengths.items() if lines > 400} == {}

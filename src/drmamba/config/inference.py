@@ -12,7 +12,7 @@ from drmamba.config.model import Convention
 
 @dataclass(frozen=True, kw_only=True)
 class WindowConfig(Config):
-    """The sliding window; docs/binarize.md says how the stride was chosen."""
+    """The sliding window; docs/performance.md says how the stride was chosen."""
 
     window: int = 512  # pixels, side of a window
     stride: int = 448  # pixels from one window to the next

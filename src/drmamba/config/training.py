@@ -82,11 +82,18 @@ class RunConfig(Config):
 RECIPES: dict[str, dict[str, Any]] = {
     "tiny": {},
     # For two CPU cores: small crops, one batch per update, a high learning rate (docs/training.md has the
-    # measurements). The loss and the crops did best on years that were kept out to choose them (docs/results.md):
+    # measurements). The loss and the crops did best on years that were kept out to choose them (docs/experiments.md):
     # the paper's loss makes strokes too thin, and mirrored crops hide that bleed-through is mirrored.
     "lite": {
         "source": {"encoder_weights": "auto"},
-        "data": {"crop": 256, "flips": [0.0, 0.0, 0.0], "region": {"side": 1024}},
+        "data": {
+            "crop": 256,
+            "flips": [0.0, 0.0, 0.0],
+            "region": {"side": 1024},
+            # A region has more sides than a crop, but few of its crops lie at one.
+            "degrade": {"margin": 0.2},
+            "synthetic": {"degrade": {"margin": 0.25}},
+        },
         "loss": {"alpha": 0.5, "beta": 0.5, "pfm": 0.1, "bnd": 0.0, "bce": 0.5},
         "train": {
             "batch": 4,

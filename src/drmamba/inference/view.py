@@ -32,7 +32,7 @@ from drmamba.inference.analysis.tones import Tones
 from drmamba.inference.tiling import Band, Predict, Probability, WindowPlace
 
 # Pixels; pages with strokes narrower than NARROWEST are enlarged until strokes are FINE pixels wide, and pages with
-# strokes wider than WIDEST are reduced to BROAD. docs/binarize.md has the figures of benchmarks/resolution.py.
+# strokes wider than WIDEST are reduced to BROAD. docs/performance.md has the figures of benchmarks/resolution.py.
 NARROWEST, FINE, BROAD, WIDEST = 3.0, 5.0, 8.0, 11.0
 LARGEST_ZOOM = 3.0  # times; no page is enlarged further
 LARGEST_PAGE = 16_000_000  # pixels; no page is enlarged beyond this size, which would take too much time

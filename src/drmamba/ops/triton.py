@@ -52,7 +52,7 @@ def reason_not_to_run() -> str:
 def linear_scan(a: Tensor, b: Tensor, order: Tensor) -> Tensor:
     """h_t = a_t h_{t-1} + b_t along the order; a, b: (B, T, d), order: (T,) -> (B, T, d)."""
     _check_device(a)
-    scan: Callable[..., Tensor] = _LinearScan.apply
+    scan: Callable[..., Tensor] = _TritonLinearScan.apply
     return scan(a, b, order)
 
 
@@ -61,11 +61,11 @@ def dual_route_scan(
 ) -> Tensor:
     """Eqs. (8)-(12); s, g, delta, beta: (B, T, d), A_D, A_B: (d,), orders: (R, T) -> (B, T, d)."""
     _check_device(s)
-    scan: Callable[..., Tensor] = _DualRouteScan.apply
+    scan: Callable[..., Tensor] = _TritonDualRouteScan.apply
     return scan(s, g, delta, beta, A_D, A_B, orders)
 
 
-class _LinearScan(torch.autograd.Function):
+class _TritonLinearScan(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *inputs: Tensor) -> Tensor:
         a, b, order = (x.contiguous() for x in inputs)
@@ -87,7 +87,7 @@ class _LinearScan(torch.autograd.Function):
         return d_a, d_b, None
 
 
-class _DualRouteScan(torch.autograd.Function):
+class _TritonDualRouteScan(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *inputs: Tensor) -> Tensor:
         *values, orders = (x.contiguous() for x in inputs)

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from drmamba.data.compositing import covered, darkened
 from drmamba.data.degrade.passes import creased
@@ -52,8 +53,8 @@ def _spot(
     return Spot((part[0], part[1]), distance)
 
 
-def _radius(rng: np.random.Generator, smallest: float, largest: float) -> float:
-    """A log-uniform radius in pixels, so that small spots occur on wide regions too."""
+def _length(rng: np.random.Generator, smallest: float, largest: float) -> float:
+    """A log-uniform length in pixels, so that small ones occur on wide regions too."""
     return math.exp(rng.uniform(math.log(smallest), math.log(max(largest, smallest))))
 
 
@@ -69,7 +70,7 @@ def stain(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
         edge += np.float32(0.15) * clouds(rng, page.shape, size / 6, octaves=3)
         spots = [Spot((slice(None), slice(None)), edge + np.float32(rng.uniform(0.5, 1.8)))]
     else:
-        radius = _radius(rng, 0.08 * min(size, 256), 0.5 * size)
+        radius = _length(rng, 0.08 * min(size, 256), 0.5 * size)
         count = 1 if radius > 0.2 * size else int(rng.integers(1, 5))
         ragged = rng.uniform(0.05, 0.25)
         spots = [_spot(rng, page.shape, radius * rng.uniform(0.6, 1.0), ragged, 1.6) for _ in range(count)]
@@ -108,7 +109,7 @@ def blots(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
     """Drops and smears of ink that are not writing: dark, soft-edged, and wider than a stroke."""
     image = page.image.copy()
     for _ in range(int(rng.integers(1, 5)) * (1 + min(page.shape) // 600)):
-        radius = _radius(rng, 4, 0.14 * min(page.shape) + 5)
+        radius = _length(rng, 4, 0.14 * min(page.shape) + 5)
         soft = rng.uniform(0.2, 0.7)
         part, distance = _spot(rng, page.shape, radius, rng.uniform(0.1, 0.3), 1 + soft)
         inside = 1 - smoothstep(distance, 1 - soft, 1 + soft)
@@ -163,21 +164,34 @@ def rulings(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
 
 
 def margin(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
-    """The edge of the page: scanner black, the gutter of a book, or another sheet. Nothing beyond it is ink."""
-    side = int(rng.integers(4))
+    """What lies around a sheet: scanner black, a table, the gutter of a book, another sheet. None of it is ink.
+
+    It is visible on one side, around a corner or on all sides, from a stripe of two pixels on.
+    """
+    sides = int(rng.choice((1, 2, 4), p=(0.5, 0.35, 0.15)))
+    first = int(rng.integers(4))
+    shade = rng.choice((rng.uniform(0.0, 0.15), rng.uniform(0.15, 0.7), rng.uniform(0.8, 1)))
+    ground = np.clip(shade * rng.normal(1, 0.04, 3), 0, 1).astype(np.float32)
+    for side in range(first, first + sides):
+        page = _edge(page, rng, side % 4, ground)
+    return page
+
+
+def _edge(
+    page: LabelledPage, rng: np.random.Generator, side: int, ground: NDArray[np.float32]
+) -> LabelledPage:
+    """The ground beyond the edge of the sheet on one side of the picture, and the shadow along it."""
     y, x = _grid(page.shape)
     # The distance in pixels from that side of the picture.
     inward = (y, x, page.shape[0] - 1 - y, page.shape[1] - 1 - x)[side]
     along = (x, y, x, y)[side]
-    start = np.float32(rng.uniform(0.02, 0.2) * inward.size)
+    start = _length(rng, 2, 0.2 * inward.size)
+    tilt = rng.normal(0, 0.04) * rng.random()
     waves = 2 * noise(rng, (1, along.size), rng.uniform(20, 200)).reshape(along.shape)
-    away = inward - (
-        start + np.float32(rng.normal(0, 0.04)) * along + waves
-    )  # distance in pixels from the page's edge
-    reach = rng.uniform(2, 0.25 * min(page.shape))
+    # The distance in pixels from the sheet's edge.
+    away = inward - (np.float32(start) + np.float32(tilt) * (along - along.size / 2) + waves)
+    reach = _length(rng, 2, 0.25 * min(page.shape))
     dark = np.full(3, rng.uniform(0.1, 0.8))
-    shade = rng.choice((rng.uniform(0.0, 0.15), rng.uniform(0.3, 0.7), rng.uniform(0.8, 1)))
-    colour = np.clip(shade * rng.normal(1, 0.02, 3), 0, 1).astype(np.float32)
     image = page.image.copy()
     # Only the rows or columns that the edge and its shadow reach are changed.
     reached = np.flatnonzero((away < 6 * reach + 2).any(axis=1 - side % 2))
@@ -185,7 +199,7 @@ def margin(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
     where = (part, slice(None)) if side % 2 == 0 else (slice(None), part)
     near = away[where]
     image[where] = darkened(image[where], np.exp(-np.maximum(near, 0) * np.float32(1 / reach)), dark)
-    image[where] = covered(image[where], smoothstep(-near, -0.7, 0.7), colour)
+    image[where] = covered(image[where], smoothstep(-near, -0.7, 0.7), ground)
     return LabelledPage(image, page.ink & (away > 0))
 
 
@@ -196,12 +210,12 @@ def holes(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
         y, x = _grid(shape)
         along, across = (y, x) if rng.random() < 0.6 else (x, y)
         middle = np.float32(rng.uniform(0.1, 0.9) * size) + np.float32(rng.normal(0, 0.1)) * along
-        width = _radius(rng, 2.5, 0.05 * size)
+        width = _length(rng, 2.5, 0.05 * size)
         distance = np.abs(across - middle + clouds(rng, shape, 40) * np.float32(0.7 * width))
         distance = distance * np.float32(1 / width) + np.float32(0.7) * clouds(rng, shape, 50, octaves=3)
         spots = [Spot((slice(None), slice(None)), distance)]
     else:
-        radius = _radius(rng, 0.03 * min(size, 256), 0.22 * size)
+        radius = _length(rng, 0.03 * min(size, 256), 0.22 * size)
         count = 1 if radius > 0.1 * size else int(rng.integers(1, 6))  # small holes come in groups
         ragged = rng.uniform(0.2, 0.5)
         spots = [_spot(rng, shape, radius * rng.uniform(0.6, 1), ragged, 1.4) for _ in range(count)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from drmamba.service.page import html
 from drmamba.service.page.exploration_cache import ExplorationCache
-from drmamba.service.page.open_page import PageView
+from drmamba.service.page.open_page import ShownPage
 from drmamba.service.page.session import BrowserSession, message_for
 from drmamba.service.problems import KNOWN
 from drmamba.service.service import Service
@@ -104,7 +104,7 @@ class PageEvents:
         if not session.pages and session.generation == generation:
             yield [session, None, "", "", *self._surroundings(session, failures)]
 
-    def _result(self, view: PageView) -> list[Any]:
+    def _result(self, view: ShownPage) -> list[Any]:
         """Return the values of the components that show the current page."""
         return [(str(view.before), str(view.after)), html.facts(view), html.links(view.links, "Download:")]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from drmamba.inference.quality import UNREMARKABLE
-from drmamba.service.page.open_page import OpenPage, PageView
+from drmamba.service.page.open_page import OpenPage, ShownPage
 
 FORMAT_NAMES = {"png": "PNG", "tiff": "TIFF (G4)", "pdf": "PDF"}
 
@@ -15,7 +15,7 @@ def label(page: OpenPage) -> str:
     return page.title + (" ⚠" if set(page.flags) - UNREMARKABLE else "")
 
 
-def facts(view: PageView) -> str:
+def facts(view: ShownPage) -> str:
     """Return the numbers and flags of a page."""
     head = f'<span class="name">{escape(view.title)}</span> <span class="numbers">{escape(view.facts)}</span>'
     if not view.notes:

@@ -29,7 +29,7 @@ class OpenPage:
 
 
 @dataclass(frozen=True)
-class PageView:
+class ShownPage:
     """What the browser shows of a page."""
 
     before: Path  # image files, which are not changed any more

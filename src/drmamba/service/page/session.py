@@ -19,7 +19,7 @@ from drmamba.inference.explain import Exploration
 from drmamba.inference.quality import FLAGS
 from drmamba.service.answers import result_name
 from drmamba.service.page.exploration_cache import BYTES_PER_PIXEL, ExplorationCache
-from drmamba.service.page.open_page import OpenPage, PageView
+from drmamba.service.page.open_page import OpenPage, ShownPage
 from drmamba.service.page.pictures import layer_picture, screen_sized, thumbnail
 from drmamba.service.problems import KNOWN, over_limit, problem_for
 from drmamba.service.schemas import ENDINGS, MEDIA
@@ -85,13 +85,13 @@ class BrowserSession:
                 yield page
                 page = OpenPage(path, page.name, page.number + 1, page.pages)
 
-    def select(self, index: int, threshold: float, suppress: float) -> PageView:
+    def select(self, index: int, threshold: float, suppress: float) -> ShownPage:
         """Show another page."""
         with self.lock:
             self.current = min(max(0, index), len(self.pages) - 1)
             return self.adjust(threshold, suppress)
 
-    def adjust(self, threshold: float, suppress: float) -> PageView:
+    def adjust(self, threshold: float, suppress: float) -> ShownPage:
         """Show the current page with these settings."""
         with self.lock:
             page, config = self.pages[self.current], self._config(threshold, suppress)
@@ -108,7 +108,7 @@ class BrowserSession:
                 self.computed = "only the threshold" if only_threshold else part
             return self.view()
 
-    def view(self) -> PageView:
+    def view(self) -> ShownPage:
         """Show the current page as it is."""
         with self.lock:
             page = self.pages[self.current]
@@ -128,7 +128,7 @@ class BrowserSession:
             after = self._picture(layer_picture(exploration, self.layer), ".png")
             self._shown += [before, after]
             notes = [FLAGS.get(flag, flag) for flag in quality.flags]
-            return PageView(before, after, " · ".join(facts), notes, self._offer(page), page.title)
+            return ShownPage(before, after, " · ".join(facts), notes, self._offer(page), page.title)
 
     def combine(self, form: str, threshold: float, suppress: float) -> str:
         """Make one file of all pages with these settings; return its address."""
