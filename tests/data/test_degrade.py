@@ -205,6 +205,23 @@ def test_damage_on_wide_regions_comes_small_as_well_as_large(name: str) -> None:
     assert max(shares) > 5 * min(shares)
 
 
+def test_margins_are_as_narrow_as_strokes_or_wide_and_lie_on_several_sides() -> None:
+    written_all_over = LabelledPage(np.full((700, 700, 3), 0.8, np.float32), np.ones((700, 700), bool))
+    widths, sides = [], []
+    for seed in range(40):
+        after = paper_damage.margin(written_all_over, np.random.default_rng(seed))
+        edges = [after.ink[:, 350], after.ink[:, 350][::-1], after.ink[350], after.ink[350][::-1]]
+        found = [
+            int(np.argmax(edge)) for edge in edges if not edge[0]
+        ]  # pixels from the picture's side to ink
+        widths += found
+        sides.append(len(found))
+    assert min(widths) <= 6
+    assert max(widths) >= 60
+    assert {1, 2} <= set(sides)
+    assert max(sides) >= 3
+
+
 def test_the_usual_mixture_leaves_most_ink_visible() -> None:
     page = written((128, 128))
     visible = []
