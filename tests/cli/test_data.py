@@ -30,7 +30,7 @@ def test_check_names_what_is_wrong_and_exits_with_one(tmp_path: Path) -> None:
     (tmp_path / "2009/gt/2.png").unlink()
     result = run("check", tmp_path)
     assert result.exit_code == 1
-    assert "img/2.png: no ground truth" in result.stderr
+    assert "img/2.png: there is no ground truth" in result.stderr
     assert result.stdout.splitlines()[-1] == "total\t1"
 
 

@@ -127,7 +127,7 @@ def test_a_repository_on_the_hub_is_a_model_for_info_and_benchmark(model_file, m
         asked.append(words)
         return model_file
 
-    monkeypatch.setattr("drmamba.model.hub.fetch", fetch)
+    monkeypatch.setattr("drmamba.model.hub_files.fetch", fetch)
     assert facts("owner/name@v1")["trained_on"] == ["2009"]
     assert facts("owner/name@v1")["file"] == str(model_file)
     (method,) = parse_methods(["drmamba"], model="owner/name@v1")

@@ -207,5 +207,5 @@ def test_versos_are_ink_and_worlds_can_be_switched_off() -> None:
     assert {maker._world(np.random.default_rng(seed)) for seed in range(20)} == {"papyrus"}
     assert any(maker.verso(np.random.default_rng(seed), (101, 77)).any() for seed in range(3))
     assert maker.verso(np.random.default_rng(0), (101, 77)).shape == (101, 77)
-    with pytest.raises(ConfigError, match="one above 0"):
+    with pytest.raises(ConfigError, match="one must be above 0"):
         SyntheticConfig(**dict.fromkeys(WORLDS, 0.0))

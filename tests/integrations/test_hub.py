@@ -265,4 +265,4 @@ def test_without_the_library_the_extra_is_named(model, monkeypatch):
 def test_it_is_imported_in_one_file():
     root = Path(checkpoint.__file__).parent
     homes = [path.name for path in root.rglob("*.py") if "import huggingface_hub" in path.read_text()]
-    assert homes == ["hub.py"]
+    assert homes == ["hub_files.py"]
