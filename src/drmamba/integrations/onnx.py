@@ -152,9 +152,7 @@ class Core(nn.Module):
         found = () if network.context is None else network.context.project(features)
         if context_3 is not None and context_4 is not None:
             features[2:] = features[2] + context_3, features[3] + context_4
-        if network.convention is not None and convention is not None:
-            features[3] = features[3] + network.convention(convention)[None, :, None, None]
-        u = network.decoder(features)
+        u = network.decoder(features, () if convention is None else network.offsets(convention))
         s, g, delta, beta = block.gated(u, suppress)
         b = g * s
         if self.dual:  # One scan computes both routes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import torch
@@ -15,6 +16,10 @@ from drmamba.model.context import PageContext, PageFeatures
 from drmamba.model.decoder import Decoder
 from drmamba.model.detail import Reconstruction
 from drmamba.model.encoder import Encoder, build_encoder
+
+CONVENTION_STD = (
+    0.5  # standard deviation of the conventions' offsets at the start, so that they differ from then on
+)
 
 
 class Output(NamedTuple):
@@ -55,9 +60,11 @@ class DRMamba(nn.Module):
         self.register_buffer("std", torch.tensor(facts.std).view(3, 1, 1), persistent=False)
         self.context = PageContext(facts.widths, config.context) if config.context else None
         self.convention: nn.Embedding | None = None
-        if config.conventions:  # one vector per convention, added to the input of the decoder
-            self.convention = nn.Embedding(len(config.conventions), facts.widths[-1])
-            nn.init.zeros_(self.convention.weight)
+        if (
+            config.conventions
+        ):  # one vector per convention, added in parts to what each stage of the decoder gives
+            self.convention = nn.Embedding(len(config.conventions), sum(config.decoder))
+            nn.init.normal_(self.convention.weight, std=CONVENTION_STD)
         self.decoder = Decoder(facts.widths, config.decoder, projected=config.projected)
         self.block = DualRouteBlock(config.decoder[-1], config.block, backend)
         self.auxiliary = nn.Conv2d(config.decoder[-1], 1, 1)
@@ -137,11 +144,19 @@ class DRMamba(nn.Module):
         features = self.encoder((padded - self.mean) / self.std)  # Eq. (1)
         if self.context is not None and page is not None and place is not None:
             features = self.context(features, page, place, visible)
-        if self.convention is not None:
-            asked = torch.as_tensor(convention, device=padded.device).reshape(-1)
-            features = [*features[:3], features[3] + self.convention(asked)[:, :, None, None]]
-        u: Tensor = self.decoder(features)  # Eqs. (2)-(4)
+        u: Tensor = self.decoder(features, self.offsets(convention))  # Eqs. (2)-(4)
         return u
+
+    def offsets(self, convention: int | Tensor) -> Sequence[Tensor]:
+        """What an ink convention adds to U_4, U_3 and U_2, each (1 or B, channels, 1, 1).
+
+        Nothing is added in a network that knows one convention only.
+        """
+        if self.convention is None:
+            return ()
+        asked = torch.as_tensor(convention, device=self.convention.weight.device).reshape(-1)
+        offsets: Sequence[Tensor] = self.convention(asked)[:, :, None, None].split(self.config.decoder, 1)
+        return offsets
 
 
 def _padded(image: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from drmamba.data.compositing import covered, darkened
 from drmamba.data.degrade.passes import creased
 from drmamba.data.filters import blur, smoothstep
-from drmamba.data.page import Field, LabelledPage
+from drmamba.data.page import Field, LabelledPage, Picture
 from drmamba.data.wide_noise import clouds, noise
 
 # Colours (RGB) of stains and foxing.
@@ -164,7 +164,7 @@ def rulings(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
 
 
 def margin(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
-    """What lies around a sheet: scanner black, a table, the gutter of a book, another sheet. None of it is ink.
+    """What lies around a sheet: scanner black, a table, the gutter of a book, other sheets. None of it is ink.
 
     It is visible on one side, around a corner or on all sides, from a stripe of two pixels on.
     """
@@ -172,13 +172,14 @@ def margin(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
     first = int(rng.integers(4))
     shade = rng.choice((rng.uniform(0.0, 0.15), rng.uniform(0.15, 0.7), rng.uniform(0.8, 1)))
     ground = np.clip(shade * rng.normal(1, 0.04, 3), 0, 1).astype(np.float32)
+    stacked = rng.random() < 0.3  # the edges of the other sheets of a book, one beside the other
     for side in range(first, first + sides):
-        page = _edge(page, rng, side % 4, ground)
+        page = _edge(page, rng, side % 4, ground, stacked)
     return page
 
 
 def _edge(
-    page: LabelledPage, rng: np.random.Generator, side: int, ground: NDArray[np.float32]
+    page: LabelledPage, rng: np.random.Generator, side: int, ground: NDArray[np.float32], stacked: bool
 ) -> LabelledPage:
     """The ground beyond the edge of the sheet on one side of the picture, and the shadow along it."""
     y, x = _grid(page.shape)
@@ -199,8 +200,19 @@ def _edge(
     where = (part, slice(None)) if side % 2 == 0 else (slice(None), part)
     near = away[where]
     image[where] = darkened(image[where], np.exp(-np.maximum(near, 0) * np.float32(1 / reach)), dark)
-    image[where] = covered(image[where], smoothstep(-near, -0.7, 0.7), ground)
+    beyond = _stacked_sheets(rng, near, ground) if stacked else ground
+    image[where] = covered(image[where], smoothstep(-near, -0.7, 0.7), beyond)
     return LabelledPage(image, page.ink & (away > 0))
+
+
+def _stacked_sheets(rng: np.random.Generator, away: Field, colour: NDArray[np.float32]) -> Picture:
+    """Thin light and dark lines that run along an edge, by the distance from it, which is below 0 beyond it."""
+    depth = np.maximum(-away, 0)
+    lines = noise(rng, (1, int(depth.max(initial=0)) + 2), rng.uniform(1, 5))[0]
+    wavy = depth + np.float32(rng.uniform(0, 4)) * clouds(rng, depth.shape, rng.uniform(30, 120))
+    tone = 1 + np.float32(rng.uniform(0.1, 0.4)) * lines[np.clip(wavy, 0, len(lines) - 1).astype(np.intp)]
+    sheets: Picture = np.clip(tone[:, :, None] * np.maximum(colour, np.float32(0.3)), 0, 1).astype(np.float32)
+    return sheets
 
 
 def holes(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
