@@ -60,8 +60,8 @@ def on_ray(pages: Path, out: Path, model: str, count: int, *, first: float | Non
     class Timed(PageWorker):
         """Tells when it is ready, and how long it had work; one clock for all processes of a machine."""
 
-        def __init__(self, assignment: Any, notebook: Any) -> None:
-            super().__init__(assignment, notebook)
+        def __init__(self, assignment: Any, log: Any) -> None:
+            super().__init__(assignment, log)
             self.ready, self.busy = time.perf_counter(), 0.0
             self.cpu = time.process_time()
 

@@ -2,10 +2,11 @@
 
     python benchmarks/gallery.py --data ROOT --years 2018 --runs "two routes=LOO" --runs "one=SINGLE" -o FIGURE.png
 
-LOO and SINGLE are folders of runs by held-out year, as `drmamba loo -o` leaves them: LOO/2018/held_out/*.png. Pages are
-ordered by the FM of the first series; from each end as many are shown as --rows says. The cut-out shown of a page is
-the square in which the first series is most wrong (worst pages) or has most ink (best pages). Lost ink is drawn
-red, false ink blue.
+LOO and SINGLE are folders of runs by held-out year, as `drmamba loo -o` leaves them: LOO/2018/held_out/*.png. The
+folder of a single run, such as RUN/runs/A4-2019-0 of `drmamba ablate`, will do as well. Pages are ordered by the FM
+of the first series or, with --order change, by what it has more than the second: those that lose most and gain most.
+From each end as many are shown as --rows says. The cut-out shown of a page is the square in which the first series is
+most wrong (worst pages) or has most ink (best pages). Lost ink is drawn red, false ink blue.
 """
 
 from __future__ import annotations
@@ -56,15 +57,21 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=3, help="pages from each end")
     parser.add_argument("--side", type=int, default=420, help="pixels of a cut-out")
     parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--order", choices=("fm", "change"), default="fm", help="what pages are ordered by")
     args = parser.parse_args()
+    if args.order == "change" and len(args.runs) < 2:
+        parser.error("--order change compares two series; give --runs twice")
     series = [(label, Path(folder)) for label, _, folder in (text.partition("=") for text in args.runs)]
     pairs = [pair for pair in find_pairs(args.data) if pair.year in args.years.split(",")]
 
     def result(pair: Pair, folder: Path) -> NDArray[np.bool_]:
-        return read_ink(folder / pair.year / "held_out" / f"{pair.name}.png")
+        year = folder / pair.year
+        return read_ink((year if year.is_dir() else folder) / "held_out" / f"{pair.name}.png")
 
     def quality(pair: Pair) -> float:
-        return f_measure(count(result(pair, series[0][1]), read_ink(pair.truth)))
+        truth = read_ink(pair.truth)
+        fm = [f_measure(count(result(pair, folder), truth)) for _, folder in series[:2]]
+        return fm[0] - fm[1] if args.order == "change" else fm[0]
 
     ordered = sorted(pairs, key=quality)
     shown = [*ordered[: args.rows], *ordered[-args.rows :]]

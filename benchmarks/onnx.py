@@ -22,11 +22,8 @@ from typing import Any
 
 import numpy as np
 
-WAYS = {
-    "one thread": (1, 1),
-    "two threads": (2, 1),
-    "two workers": (1, 2),
-}  # threads per window, and windows at once
+# The number of threads per window, and of windows at once.
+WAYS = {"one thread": (1, 1), "two threads": (2, 1), "two workers": (1, 2)}
 Run = Callable[[], Any]
 
 
@@ -38,7 +35,7 @@ def torch_run(model: str, window: np.ndarray, threads: int) -> Run:
     from drmamba.inference.runtime.torch import TorchRuntime
     from drmamba.model.fuse import fused
 
-    network = load_model(model)[0]
+    network = load_model(model, EngineConfig(runtime="torch"))[0]
     runtime, network = TorchRuntime(network, EngineConfig(device="cpu", workers=1)), fused(network)
 
     def run() -> Any:

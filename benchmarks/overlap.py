@@ -4,7 +4,7 @@
 
 For every stride: the pixels the network sees for each pixel of the page, the share of pixels decided differently
 from the densest stride, the same on the lines where windows meet, and the mean scores where ground truth is there.
-The everyday stride is the largest at which nothing changes that matters; docs/performance.md quotes a run.
+The default stride is the largest at which nothing changes that matters; docs/performance.md quotes a run.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def seams(length: int, windows: WindowConfig) -> np.ndarray:
     """A mask of the rows or columns near a window's edge inside the page."""
     axis = Axis.cover(length, windows.window, windows.stride, fit=windows.fit)
     near = np.zeros(length, bool)
-    for start in axis.starts:
-        for edge in (start, start + axis.size):
+    for start, size in zip(axis.starts, axis.sizes, strict=True):
+        for edge in (start, start + size):
             if 0 < edge < length:
                 near[max(0, edge - SEAM) : edge + SEAM] = True
     return near
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="ROOT/<year>/img and ROOT/<year>/gt")
     parser.add_argument("--years", default="2016,2018")
     parser.add_argument("--model", default="lite")
-    parser.add_argument("--strides", default="128,256,320,384,416,448,464,480,496,512")
+    parser.add_argument("--strides", default="256,384,448,480,512,544,576,608,640")
     parser.add_argument("--window", type=int, default=WindowConfig().window)
     args = parser.parse_args()
     warnings.simplefilter("ignore", UntrainedWarning)

@@ -16,13 +16,11 @@ from typing import Any
 import numpy as np
 
 from drmamba import checkpoint
-from drmamba.config import replace_values
+from drmamba.config import EngineConfig, replace_values
 from drmamba.data.dibco import find_pairs
-from drmamba.metrics import count
-from drmamba.metrics.counts import f_measure
-from drmamba.model.alterations import ALTERATIONS, altered
+from drmamba.inference.explain.usage import WHOLE, route_usage
 from drmamba.training.run_data import evaluation_pages
-from drmamba.training.scoring import VALIDATION_CONFIG, binarized
+from drmamba.training.scoring import VALIDATION_CONFIG
 
 
 def usage(model: Path, data: Path, years: list[str], *, context: bool) -> dict[str, dict[str, float]]:
@@ -31,18 +29,15 @@ def usage(model: Path, data: Path, years: list[str], *, context: bool) -> dict[s
     network.eval()
     pages = evaluation_pages([pair for pair in find_pairs(data) if pair.year in years])
     config = replace_values(VALIDATION_CONFIG, {"context": context})
-    whole = [found for _, found, _ in binarized(network, pages, config, "cpu")]
+    found = route_usage(network, [page.read for page in pages], config, EngineConfig(device="cpu"))
     result: dict[str, dict[str, float]] = {}
-    networks = {"whole": network, **{part: altered(network, part) for part in ALTERATIONS}}
-    for part, changed in networks.items():
+    for parts in zip(*found, strict=True):  # one part on all pages
         fm: dict[str, list[float]] = {year: [] for year in years}
-        pixels = []
-        for (page, found, truth), before in zip(binarized(changed, pages, config, "cpu"), whole, strict=True):
-            fm[page.year].append(f_measure(count(found, truth)))
-            pixels.append(float((found != before).mean()))
+        for page, part in zip(pages, parts, strict=True):
+            fm[page.year].append(float(part.fm or 0))
         mean = float(np.mean([np.mean(values) for values in fm.values()]))
-        result[part] = {"fm": mean, "pixels": 100 * float(np.mean(pixels))}
-        result[part]["difference"] = mean - result["whole"]["fm"]
+        result[parts[0].part] = {"fm": mean, "pixels": float(np.mean([part.pixels for part in parts]))}
+        result[parts[0].part]["difference"] = mean - result[WHOLE]["fm"]
     return result
 
 

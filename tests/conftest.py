@@ -14,6 +14,7 @@ FONT_PLACES = {place: os.environ.get(place) for place in ("XDG_DATA_DIRS", "XDG_
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The long rounds of fault and load tests, an hour or so, are asked for."""
     parser.addoption("--full", action="store_true", help="full rounds of kills, damaged files and requests")
+    parser.addoption("--fuzz-minutes", type=float, default=0.0, help="minutes that all fuzz targets share")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -24,6 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.update(dict.fromkeys(FONT_PLACES, NO_FONTS))
     if config.getoption("--full"):
         os.environ[FULL] = "1"
+    if config.getoption("--fuzz-minutes"):
+        os.environ["DRMAMBA_FUZZ_MINUTES"] = str(config.getoption("--fuzz-minutes"))
 
 
 @pytest.fixture(scope="session")

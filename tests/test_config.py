@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from drmamba.config import BlockConfig, ModelConfig, preset, set_value
+from drmamba.config import BlockConfig, ModelConfig, RunConfig, preset, set_value
 from drmamba.errors import ConfigError
 
 BLOCK = [item.name for item in fields(BlockConfig)]
@@ -30,6 +30,13 @@ def test_wrong_values_are_named(values, words):
     with pytest.raises(ConfigError) as caught:
         BlockConfig.from_dict(values)
     assert str(caught.value) == words
+
+
+def test_former_names_of_training_settings_are_accepted():
+    run = RunConfig.from_dict({"train": {"batch": 4, "lanes": 2}})
+    assert run.train.threads == 2
+    assert set_value(run, "train.lanes", "1").train.threads == 1
+    assert "lanes" not in run.to_dict()["train"]
 
 
 def test_set_value_reaches_into_parts():

@@ -9,7 +9,14 @@ import time
 import pytest
 
 from drmamba.errors import FileError
-from drmamba.files import ABANDONED_AFTER, PARTIAL_SUFFIX, atomic_file, remove_abandoned, sha256, write_atomic
+from drmamba.files import (
+    ABANDONED_AFTER,
+    PARTIAL_SUFFIX,
+    atomic_file,
+    remove_abandoned,
+    sha256,
+    write_atomic,
+)
 
 
 def test_the_hash_is_that_of_the_bytes(tmp_path):

@@ -186,9 +186,8 @@ def other_scripts(number: int, rng: Generator) -> Page:
         while font.getlength(" ".join([*line, word := words.one()])) < width - 220:
             line.append(word)
         words.back()
-        set_centred(
-            canvas, "text", ink, " ".join(line), font, width / 2, y
-        )  # the library orders right to left
+        # The library orders right to left.
+        set_centred(canvas, "text", ink, " ".join(line), font, width / 2, y)
         y += step
     canvas.rule((width * 0.35, 190, width * 0.65, 193), ink)
     set_rotated(canvas, "text", ink, words.one(), font, (55, height / 2), 90)

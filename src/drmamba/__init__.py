@@ -53,7 +53,14 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'drmamba' has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    try:
+        return getattr(import_module(_MODULES[name]), name)
+    except ModuleNotFoundError as error:
+        from drmamba.errors import missing_extra
+
+        if (missing := missing_extra(error)) is None:
+            raise
+        raise missing from error
 
 
 def __dir__() -> list[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # torch is imported only where a network is built, because mo
 
     from drmamba.model.network import DRMamba
 
+WEIGHTS = Path(drmamba.__file__).parent / "weights"  # the models that ship inside the package
 FORMAT = "drmamba-1"  # value of `format` in the header of a model file
 # Settings of the block in models that were written before these settings existed.
 BEFORE_BALANCE = {"balanced": False, "residual": True}
@@ -33,6 +34,7 @@ class Provenance(Config):
     date: str = ""
     trained: bool = False
     data: tuple[str, ...] = ()  # names of the training sets: years and extra sets
+    page_hashes: tuple[str, ...] = ()  # what the training pages look like (data/likeness.py)
     held_out: str = ""
     metrics: dict[str, Any] = field(default_factory=dict)
     notes: str = ""
@@ -46,7 +48,20 @@ def save(path: Path | str, network: DRMamba, provenance: Provenance, *, half: bo
         name: (value.half() if half and value.is_floating_point() else value).contiguous()
         for name, value in network.state_dict().items()
     }
-    write_atomic(Path(path), serialize(tensors, header(network.config, provenance)))
+    stated = header(network.config, provenance) | {"digest": digest(tensors)}
+    write_atomic(Path(path), serialize(tensors, stated))
+
+
+def digest(tensors: Mapping[str, torch.Tensor]) -> str:
+    """The SHA-256 of all names, types, shapes and values, by which a changed byte is noticed."""
+    import torch
+
+    whole = hashlib.sha256()
+    for name, value in sorted(tensors.items()):
+        whole.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
+        plain = value.detach().cpu().contiguous().reshape(-1)
+        whole.update(plain.view(torch.uint8).numpy().data)
+    return whole.hexdigest()
 
 
 def header(config: ModelConfig, provenance: Provenance) -> dict[str, str]:
@@ -68,7 +83,7 @@ def load(path: Path | str) -> tuple[DRMamba, Provenance]:
 
 def read_header(path: Path) -> tuple[ModelConfig, Provenance]:
     """Read config and provenance without the weights."""
-    return parse_header(_opened(path)[1], path)
+    return parse_header(_metadata(path), path)
 
 
 def parse_header(metadata: Mapping[str, str], path: Path) -> tuple[ModelConfig, Provenance]:
@@ -83,7 +98,7 @@ def parse_header(metadata: Mapping[str, str], path: Path) -> tuple[ModelConfig, 
         known = Provenance().to_dict()
         stated = json.loads(metadata.get("provenance", "{}"))
         return config, Provenance.from_dict({k: v for k, v in stated.items() if k in known})
-    except (KeyError, ValueError, ConfigError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError, ConfigError) as error:
         raise CheckpointError(f"{path} has unreadable metadata: {error}") from error
 
 
@@ -94,7 +109,21 @@ def completed_config(config: dict[str, Any]) -> dict[str, Any]:
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     """Every tensor of a safetensors file."""
-    return _opened(path, tensors=True)[0]
+    if not path.is_file():
+        raise CheckpointError(f"there is no model file {path}")
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            values = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            stated = (file.metadata() or {}).get("digest")  # Earlier versions and other programs state none.
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path} is not a readable safetensors file: {error}") from error
+    if stated is not None and stated != digest(values):
+        raise CheckpointError(
+            f"{path} is damaged: its weights are not those that were written; copy it again"
+        )
+    return values
 
 
 def fit(network: torch.nn.Module, tensors: dict[str, torch.Tensor], path: Path | str) -> None:
@@ -113,20 +142,22 @@ def fit(network: torch.nn.Module, tensors: dict[str, torch.Tensor], path: Path |
     network.load_state_dict({name: value.to(own[name].dtype) for name, value in tensors.items()})
 
 
-def embedded(name: str) -> Path | None:
-    """The weights of that name that ship inside the package, or None if there are none."""
-    path = Path(str(files("drmamba") / "weights" / f"{name}.safetensors"))
+def embedded(name: str, ending: str = ".safetensors") -> Path | None:
+    """The file of that model that ships inside the package, or None if there is none."""
+    path = WEIGHTS / f"{name}{ending}"
     return path if path.is_file() else None
 
 
-def _opened(path: Path, *, tensors: bool = False) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+def _metadata(path: Path) -> dict[str, str]:
+    """The metadata of a safetensors file, whose header is a number of bytes and so many bytes of JSON."""
     if not path.is_file():
         raise CheckpointError(f"there is no model file {path}")
-    from safetensors import SafetensorError, safe_open
-
     try:
-        with safe_open(path, framework="pt" if tensors else "np") as file:
-            values = {name: file.get_tensor(name) for name in file.keys()} if tensors else {}  # noqa: SIM118
-            return values, file.metadata() or {}
-    except (SafetensorError, OSError) as error:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if length > path.stat().st_size:
+                raise ValueError("its header is longer than the file")
+            found = json.loads(file.read(length)).get("__metadata__", {})
+            return {str(name): str(value) for name, value in found.items()}
+    except (OSError, ValueError, AttributeError) as error:
         raise CheckpointError(f"{path} is not a readable safetensors file: {error}") from error

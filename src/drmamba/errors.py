@@ -9,6 +9,7 @@ DRMambaError
 ├── ImageError       a picture cannot be read, or cannot be written in the format asked for
 │   ├── PixelLimitError    a page declares more pixels than are allowed
 │   ├── MemoryLimitError   a page needs more memory than there is
+│   ├── TimeLimitError     decoding a file takes longer than is allowed
 │   └── DecoderCrashError  a file ended the decoding process
 ├── DataError        a data set is incomplete or contradicts itself
 ├── MetricError      two pages cannot be compared
@@ -18,6 +19,16 @@ DRMambaError
 """
 
 from __future__ import annotations
+
+from pathlib import Path
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line that can be printed.
+
+    File names may hold line breaks, which would forge lines of a log, and escape sequences, which a terminal obeys.
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class DRMambaError(Exception):
@@ -64,6 +75,10 @@ class MemoryLimitError(ImageError):
         self.value, self.limit = value, limit
 
 
+class TimeLimitError(ImageError):
+    """Decoding a file takes longer than is allowed; its remaining pages are given up, too."""
+
+
 class DecoderCrashError(ImageError):
     """A file ended the decoding process, because it is damaged or because memory ran out."""
 
@@ -84,8 +99,47 @@ class ClusterError(DRMambaError):
     """A Ray cluster cannot be reached, or gives no result."""
 
 
-class MissingExtra(DRMambaError, ImportError):  # noqa: N818
-    """An optional library is not installed."""
+# The extra that brings each library which more than one module imports.
+EXTRAS = {
+    "matplotlib": "evaluate",
+    "numba": "evaluate",
+    "safetensors": "torch",
+    "scipy": "evaluate",
+    "torch": "torch",
+}
 
-    def __init__(self, library: str, extra: str) -> None:
-        super().__init__(f'{library} is not installed; get it with: pip install "drmamba[{extra}]"')
+
+class MissingExtra(DRMambaError, ImportError):  # noqa: N818
+    """An optional library is not installed; `reason` may say what needs it."""
+
+    def __init__(self, library: str, extra: str, reason: str = "") -> None:
+        needed = f" ({reason})" if reason else ""
+        super().__init__(f"{library} is not installed{needed}; get it with: {install_command(extra)}")
+
+
+def missing_extra(error: ModuleNotFoundError, extra: str = "") -> MissingExtra | None:
+    """Return the error of a library that an extra brings, or None; `extra` is the one that the work needs, if known."""
+    library = (error.name or "").partition(".")[0]
+    return MissingExtra(library, extra or EXTRAS[library]) if library in EXTRAS else None
+
+
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra to this installation, be it a release or a checkout."""
+    checkout = Path(__file__).parents[2]
+    if (checkout / "pyproject.toml").is_file():
+        return f'pip install -e "{checkout}[{extra}]"'
+    return f'pip install "{_source()}[{extra}]"'
+
+
+def _source() -> str:
+    """Return what pip has installed the package from: a local folder or file, or the name alone."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        stated = json.loads(distribution("drmamba").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        stated = {}
+    path = unquote(urlsplit(str(stated.get("url", ""))).path) if "file:" in str(stated.get("url")) else ""
+    return path if path and Path(path).exists() else "drmamba"

@@ -92,7 +92,7 @@ def test_nothing_to_do_and_wrong_usage(sources, tmp_path):
     (tmp_path / "empty").mkdir()
     assert isinstance(run(tmp_path / "empty", "-o", tmp_path / "out").exception, InputError)
     assert isinstance(run(sources, "-o", tmp_path / "out", "--threshold", 2).exception, ConfigError)
-    assert isinstance(run(sources, "-o", tmp_path / "out", "--stride", 600).exception, ConfigError)
+    assert isinstance(run(sources, "-o", tmp_path / "out", "--stride", 700).exception, ConfigError)
     assert isinstance(run(sources, "-o", tmp_path / "out", "--stride", 0).exception, ConfigError)
     assert run(sources, "-o", tmp_path / "out", "--max-memory", "lots").exit_code == 2
     assert run(sources, "-o", tmp_path / "out", "--scale", "large").exit_code == 2
@@ -116,7 +116,7 @@ def test_settings_reach_the_report(sources, tmp_path):
     ]
     run(sources, "-o", tmp_path / "out", "--report", tmp_path / "r.jsonl", *knobs)
     settings = json.loads((tmp_path / "r.jsonl").read_text().splitlines()[0])["settings"]
-    assert settings["windows"] == {"window": 256, "stride": 256, "fit": True}
+    assert settings["windows"] == {"window": 256, "stride": 224, "fit": True}
     assert (settings["threshold"], settings["suppress"], settings["scale"]) == (0.4, 1.5, 1.0)
     assert (settings["invert"], settings["margins"], settings["format"]) == (False, True, ".tif")
 

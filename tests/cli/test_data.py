@@ -77,25 +77,12 @@ def test_a_picture_of_no_kind_is_refused(tmp_path: Path) -> None:
 
 
 def test_synthesize_writes_pairs_that_pass_the_check(tmp_path: Path) -> None:
-    result = run(
-        "synthesize", "-o", tmp_path / "made", "--count", 3, "--width", 160, "--height", 120, "--world", "pen"
-    )
+    small = ("--count", 3, "--width", 160, "--height", 120)
+    result = run("synthesize", "-o", tmp_path / "made", *small, "--kind", "pen")
     assert result.exit_code == 0, result.output
     assert len(list((tmp_path / "made/img").glob("pen-0-*.png"))) == 3
     assert run("check", tmp_path / "made").exit_code == 0
-    again = run(
-        "synthesize",
-        "-o",
-        tmp_path / "again",
-        "--count",
-        3,
-        "--width",
-        160,
-        "--height",
-        120,
-        "--world",
-        "pen",
-    )
+    again = run("synthesize", "-o", tmp_path / "again", *small, "--world", "pen")  # the older name of --kind
     assert again.exit_code == 0
     for path in (tmp_path / "made").rglob("*.png"):
         twin = tmp_path / "again" / path.relative_to(tmp_path / "made")

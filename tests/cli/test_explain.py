@@ -118,3 +118,20 @@ def test_context_and_convention_change_the_maps(scan, tmp_path):
             found.append(packed["D"])
     assert not np.allclose(found[0], found[1], rtol=1e-4)
     assert not np.allclose(found[0], found[2], rtol=1e-4)
+
+
+def test_the_use_of_each_route_is_printed_on_request(scan):
+    result = run(scan / "scan.png", "-o", scan / "used.png", "--truth", scan / "truth.png", "--usage")
+    assert result.exit_code == 0
+    lines = {line.split()[0]: line.split()[1:] for line in result.stdout.splitlines()[2:]}
+    assert lines["whole"][0] == "0.000"
+    assert {"D=0", "B=0", "beta=mean", "block=mean"} <= lines.keys()
+    assert float(lines["B=0"][0]) > 0
+    assert 0 <= float(lines["D=0"][1]) <= 100
+
+
+def test_the_routes_of_an_exported_model_cannot_be_replaced(scan):
+    (scan / "model.onnx").write_bytes(b"")
+    with pytest.raises(ConfigError, match="exported model"):
+        run(scan / "scan.png", "-o", scan / "none.png", "--usage", "--model", scan / "model.onnx")
+    assert not (scan / "none.png").exists()

@@ -139,7 +139,16 @@ def test_a_repository_on_the_hub_is_a_model_for_info_and_benchmark(model_file, m
 def test_an_exported_file_is_a_model_for_info_and_benchmark(tmp_path, monkeypatch) -> None:
     path = tmp_path / "small.onnx"
     path.write_bytes(b"onnx")
-    runtime = SimpleNamespace(model=SMALL, provenance=checkpoint.Provenance(trained=True, data=("2010",)))
+    runtime = SimpleNamespace(
+        model=SMALL,
+        provenance=checkpoint.Provenance(trained=True, data=("2010",)),
+        weights_sha256="",
+        parameters=7,
+        gflops=1.5,
+        devices=["cpu"],
+        count=1,
+        precisions=("float32",),
+    )
     monkeypatch.setattr("drmamba.inference.runtime.onnx.OnnxRuntime", lambda *_: runtime)
     assert facts(path)["trained_on"] == ["2010"]
     (method,) = parse_methods(["drmamba"], model=str(path))

@@ -56,10 +56,5 @@ def test_many_cores_and_the_default_memory_start(monkeypatch, capsys):
         made = load_binarizer("lite", EngineConfig(device="cpu"))
     with made:
         assert 1 < made.pool.count < 64
-        assert page_memory(made.pool.count, made.config, made.pool.config.max_memory) > 0
+        assert page_memory(made.pool.count, made.config, made.pool.config.max_memory, made.pool.runtime) > 0
     assert f"{made.pool.count} of 64 cores: --max-memory allows no more" in capsys.readouterr().err
-
-
-def test_a_page_needs_a_network_it_can_look_into():
-    with pytest.raises(ConfigError, match=r"m\.onnx does not allow; give --no-page too"):
-        CliRunner().invoke(group, ["serve", "--model", "m.onnx"], catch_exceptions=False)

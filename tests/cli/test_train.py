@@ -1,7 +1,6 @@
 """`drmamba train`: options to settings, refusals, and a run from the command line."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 from PIL import Image
 
-from drmamba.cli.ablate import command as ablate
 from drmamba.cli.train import command, configured, held_out
-from drmamba.config import LossConfig, RunConfig, recipe
+from drmamba.config import recipe
 from drmamba.errors import ConfigError, DRMambaError, TrainingError
-from drmamba.experiments.studies import ablations
 
 NOTHING: dict[str, Any] = {
     "data": "years",
@@ -113,16 +110,3 @@ def test_a_run_from_the_command_line(tmp_path: Path) -> None:
 def raise_from(result: Result) -> None:
     assert isinstance(result.exception, DRMambaError)
     raise result.exception
-
-
-def test_ablations_are_about_the_papers_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[RunConfig] = []
-    monkeypatch.setattr(ablations, "ablate", lambda config, *_: seen.append(config) or ["table"])
-    for part in ("img", "gt"):
-        (tmp_path / "2019" / part).mkdir(parents=True)
-        Image.new("1", (8, 8)).save(tmp_path / "2019" / part / "a.png")
-    words = ["--data", str(tmp_path), "--table", "loss", "--row", "BCE", "-o", str(tmp_path / "runs")]
-    done = CliRunner().invoke(ablate, [*words, "--set", "loss.tv=0.4"])
-    assert done.exit_code == 0, done.output
-    assert seen[0].loss == replace(LossConfig(), tv=0.4)
-    assert seen[0].data == recipe("lite").data

@@ -211,9 +211,8 @@ def test_margins_are_as_narrow_as_strokes_or_wide_and_lie_on_several_sides() -> 
     for seed in range(40):
         after = paper_damage.margin(written_all_over, np.random.default_rng(seed))
         edges = [after.ink[:, 350], after.ink[:, 350][::-1], after.ink[350], after.ink[350][::-1]]
-        found = [
-            int(np.argmax(edge)) for edge in edges if not edge[0]
-        ]  # pixels from the picture's side to ink
+        # These are pixels from the picture's side to ink.
+        found = [int(np.argmax(edge)) for edge in edges if not edge[0]]
         widths += found
         sides.append(len(found))
     assert min(widths) <= 6

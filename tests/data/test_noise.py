@@ -92,6 +92,5 @@ def test_layers_against_plain_numpy() -> None:
     np.testing.assert_allclose(
         covered(image, amount, colour), image + amount[..., None] * (colour - image), atol=1e-6
     )
-    np.testing.assert_allclose(
-        darkened(image[:, ::-1], amount, (0, 0, 0)), image[:, ::-1]
-    )  # views are welcome
+    # Views of an array are accepted.
+    np.testing.assert_allclose(darkened(image[:, ::-1], amount, (0, 0, 0)), image[:, ::-1])

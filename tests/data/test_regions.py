@@ -220,3 +220,17 @@ def test_a_bare_sheet_has_lost_its_ink() -> None:
     assert sheet.shape == (96, 128, 3)
     assert abs(float(sheet[ink].mean() - sheet[~ink].mean())) < 0.05
     assert sheet.min() > 0.6
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, {0}), (1.0, {1}), (0.5, {0, 1})])
+def test_text_of_the_contests_also_serves_for_the_convention_all(
+    pairs: list[Pair], share: float, expected: set[int]
+) -> None:
+    config = replace(CONFIG, synthetic_share=0.0, contest_as_all=share)
+    made = crops(pairs, config)
+    assert {int(made[index]["convention"]) for index in range(0, 120, 4)} == expected
+
+
+def test_a_network_without_conventions_has_none_to_ask_for(pairs: list[Pair]) -> None:
+    config = replace(CONFIG, synthetic_share=0.0, contest_as_all=1.0)
+    assert "convention" not in crops(pairs, config, conventions=())[0]

@@ -10,16 +10,21 @@ from scipy import ndimage
 
 from drmamba.config import CONVENTIONS, Convention, DegradeConfig, SyntheticConfig
 from drmamba.data.paper_textures import PaperTextures
-from drmamba.data.synthetic import WORLDS, Synthesizer, World, fonts, layers, page_elements, pen, printing
+from drmamba.data.synthetic import (
+    PAGE_KINDS,
+    PageKind,
+    Synthesizer,
+    fonts,
+    layers,
+    page_elements,
+    pen,
+    printing,
+)
 from drmamba.data.synthetic.texts import SCRIPTS, words
 from drmamba.errors import ConfigError, DataError
 
-PLAIN: tuple[World, ...] = (
-    "print",
-    "script",
-    "pen",
-    "papyrus",
-)  # text all over; the others have their own tests
+# These pages have text all over; the other kinds have their own tests.
+PLAIN: tuple[PageKind, ...] = ("print", "script", "pen", "papyrus")
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +32,13 @@ def maker() -> Synthesizer:
     return Synthesizer(SyntheticConfig(), PaperTextures())
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("kind", PAGE_KINDS)
 @pytest.mark.parametrize("shape", [(128, 128), (90, 201)])
 def test_a_page_depends_on_its_generator_alone(
-    maker: Synthesizer, world: World, shape: tuple[int, int]
+    maker: Synthesizer, kind: PageKind, shape: tuple[int, int]
 ) -> None:
-    page, again = (maker.page(np.random.default_rng(5), shape, world) for _ in range(2))
-    other = maker.page(np.random.default_rng(6), shape, world)
+    page, again = (maker.page(np.random.default_rng(5), shape, kind) for _ in range(2))
+    other = maker.page(np.random.default_rng(6), shape, kind)
     assert page.image.shape == (*shape, 3)
     assert page.ink.shape == shape
     assert (page.image == again.image).all()
@@ -41,18 +46,18 @@ def test_a_page_depends_on_its_generator_alone(
     assert (page.image != other.image).any()
 
 
-@pytest.mark.parametrize("world", PLAIN)
-def test_most_pages_carry_ink_and_not_too_much(maker: Synthesizer, world: World) -> None:
-    shares = [maker.clean(np.random.default_rng(seed), (160, 160), world).ink.mean() for seed in range(12)]
+@pytest.mark.parametrize("kind", PLAIN)
+def test_most_pages_carry_ink_and_not_too_much(maker: Synthesizer, kind: PageKind) -> None:
+    shares = [maker.clean(np.random.default_rng(seed), (160, 160), kind).ink.mean() for seed in range(12)]
     assert np.median(shares) > 0.02
     assert max(shares) < 0.6
 
 
-@pytest.mark.parametrize("world", [w for w in WORLDS if w not in ("halftone", "photograph")])
-def test_the_truth_is_the_ink(maker: Synthesizer, world: World) -> None:
+@pytest.mark.parametrize("kind", [kind for kind in PAGE_KINDS if kind not in ("halftone", "photograph")])
+def test_the_truth_is_the_ink(maker: Synthesizer, kind: PageKind) -> None:
     """On white paper with black ink, clean pixels darker than half are exactly the truth, hairlines apart."""
     rng = np.random.default_rng(2)
-    drawn = maker._layers(rng, (160, 160), world, whole=False)
+    drawn = maker._layers(rng, (160, 160), kind, whole=False)
     plain = [layers.Layer(layer.coverage, np.ones(3, np.float32), layer.kind) for layer in drawn]
     coverage = np.max([layer.coverage for layer in drawn if layer.kind != "tone"], 0)
     scene = layers.inked(np.ones((160, 160, 3), np.float32), plain, rng)
@@ -63,11 +68,11 @@ def test_the_truth_is_the_ink(maker: Synthesizer, world: World) -> None:
     assert scene.image[ink].mean() < 0.5 < scene.image[~ink].mean()
 
 
-@pytest.mark.parametrize("world", PLAIN)
-def test_conventions_share_the_picture_and_text_is_ink_under_both(maker: Synthesizer, world: World) -> None:
+@pytest.mark.parametrize("kind", PLAIN)
+def test_conventions_share_the_picture_and_text_is_ink_under_both(maker: Synthesizer, kind: PageKind) -> None:
     for seed in range(4):
         text, everything = (
-            maker.page(np.random.default_rng(seed), (160, 160), world, convention=convention)
+            maker.page(np.random.default_rng(seed), (160, 160), kind, convention=convention)
             for convention in CONVENTIONS
         )
         assert not (text.ink & ~everything.ink).any()
@@ -120,8 +125,8 @@ def test_latin_is_always_there_even_without_any_font(monkeypatch: pytest.MonkeyP
     maker = Synthesizer(SyntheticConfig(other_scripts=1.0), PaperTextures())
     assert maker.fonts.pick(np.random.default_rng(0), "latin") == fonts.BUILT_IN
     assert maker.fonts.pick(np.random.default_rng(0), "greek") is None
-    for world in PLAIN:
-        assert maker.clean(np.random.default_rng(1), (128, 128), world).ink.any()
+    for kind in PLAIN:
+        assert maker.clean(np.random.default_rng(1), (128, 128), kind).ink.any()
 
 
 def test_a_folder_of_fonts_is_used_alone(tmp_path: Path) -> None:
@@ -202,10 +207,10 @@ def test_rules_initials_and_stamps_are_ink() -> None:
 
 
 def test_versos_are_ink_and_worlds_can_be_switched_off() -> None:
-    only = SyntheticConfig(**{world: float(world == "papyrus") for world in WORLDS})
+    only = SyntheticConfig(**{kind: float(kind == "papyrus") for kind in PAGE_KINDS})
     maker = Synthesizer(only, PaperTextures())
-    assert {maker._world(np.random.default_rng(seed)) for seed in range(20)} == {"papyrus"}
+    assert {maker._kind(np.random.default_rng(seed)) for seed in range(20)} == {"papyrus"}
     assert any(maker.verso(np.random.default_rng(seed), (101, 77)).any() for seed in range(3))
     assert maker.verso(np.random.default_rng(0), (101, 77)).shape == (101, 77)
     with pytest.raises(ConfigError, match="one must be above 0"):
-        SyntheticConfig(**dict.fromkeys(WORLDS, 0.0))
+        SyntheticConfig(**dict.fromkeys(PAGE_KINDS, 0.0))

@@ -64,7 +64,7 @@ def test_an_unknown_method_is_named_with_the_known_ones() -> None:
 
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "doxapy", None)
-    with pytest.raises(MissingExtra, match=r"drmamba\[benchmark\]"):
+    with pytest.raises(MissingExtra, match=r"doxapy is not installed.*\[evaluate\]"):
         baselines.library_version()
 
 

@@ -18,24 +18,24 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 # sha256 of each sample's bitmap, packed to one bit a pixel.
 SAMPLES = {
-    "bleed-through": "46fd92881f81671f93bb6de86d25e60998e3c6bd5b20cdc59d9bb4a8cf18a54f",
-    "faded": "665936afe523c1f565daf4f9c14af1c970df2b8ce8a25684d39c134a5a295bc5",
-    "handwriting": "0ce6143c0844cce991669093b780b211560bc88ca027c34a7c44c7dc2ec757a8",
-    "papyrus": "b1b084c0b3780d691aa2a9100d90ecd8fb7f282982323e8262906af69174ed42",
-    "stained": "326d81be0725cae0536af373673b608294e358745ae047ff5674540448add638",
-    "uneven-light": "55770a23b6831e12626002b7885d8643dd550d58a69c6c08d4bfe54b07425d2f",
+    "bleed-through": "9c9bf14af0cb58e8cc238c97ea7edaa778117936105f0e322e9b075783b668bf",
+    "faded": "cbd343f56c99c819df5e4a78def27bc356f92994f0cf9741d1a31b4b6ae23a7a",
+    "handwriting": "c9c79122d8b53c472b2e8ed4b647952746c48a9fc4ba7df26deff3b24547f854",
+    "papyrus": "786618b8a8ccc639a8d84d485ba5829f95880b8701c841b251ef2ac035e5b31d",
+    "stained": "630de73d9e4a5fc1cceda93b93cfbc9c38c4e94432a751b645cb33a0fb85a79d",
+    "uneven-light": "59d99176b980c5a58e5bf3664d9e00d2ee6eb1b6c3162eeb2ffbfdf403f58578",
 }
 
 # The flags that each variant of the handwriting sample gets, and the sha256 of its bitmap.
 VARIANTS = {
     "inverted": (
         {"inverted", "grained"},
-        "9356ab1523b56c34ea82fd3cf5796e02db67299258b289292ca2fe3e3258b6ea",
+        "4884befa39c65fc435f5c0761ea28625f93a9c41dfc38d018ad8ababd4a42138",
     ),
-    "rotated": ({"sideways", "grained"}, "26244455bfc6c0667cd3a750f1b958b38886cf40a1978049861964b8219e7d37"),
-    "reduced": ({"rescaled"}, "b5defe89a7c0fbe8d56472d74417420cd0e686787a762345610aab55aa603d87"),
-    "enlarged": ({"grained", "rescaled"}, "460cd882ef18a3727e6e1711fcbe8673d51e337f4fce35924ef3ac40be345d97"),
-    "cleaned": ({"grained"}, "bd63ec315eef0eced25a8927aff37920ed735f3b4063da4cc881994013e8ec52"),
+    "rotated": ({"sideways", "grained"}, "8fd402f6599f917f3c9b0122b87690020e4024fcb7c30fc85a420ca38e1496ce"),
+    "reduced": ({"rescaled"}, "428cf30fb5e159a3641742077111f078c4ad99e2f8f48226f6b57587f173874d"),
+    "enlarged": ({"grained", "rescaled"}, "16b5189a11e3c21be469ab5f0fb828b723c018036b50e5857837eb431bd2761c"),
+    "cleaned": ({"grained"}, "a0d6136e83cdab1aa7cb733d6fd4c1cd53556e94cad40c317a2e5f7f12cb1424"),
     "bilevel": ({"bilevel"}, "a8dd1842d3b5d29052b1acc229a75ef944aa0b0e6d9ff6c93016b097f8ce8d34"),
 }
 

@@ -7,7 +7,7 @@ from stand_in import darkness
 from drmamba.config import WindowConfig
 from drmamba.errors import ConfigError
 from drmamba.images import ArraySource
-from drmamba.inference.tiling import Axis, bands, each, probability
+from drmamba.inference.tiling import Axis, bands, each, places, probability
 
 
 @pytest.mark.parametrize("length", [1, 2, 31, 32, 33, 63, 64, 65, 100, 1000])
@@ -15,24 +15,39 @@ from drmamba.inference.tiling import Axis, bands, each, probability
 @pytest.mark.parametrize(("window", "stride"), [(32, 1), (32, 16), (32, 31), (32, 32), (96, 80), (512, 448)])
 def test_windows_cover_every_pixel_with_weights_that_sum_to_one(length, window, stride, fit):
     axis = Axis.cover(length, window, stride, fit=fit)
-    assert axis.size <= min(window, length)
+    assert max(axis.sizes) <= min(window, length)
+    assert (axis.starts[0], axis.starts[-1] + axis.sizes[-1]) == (0, length)
     total = np.zeros(length)
-    for start, weights in zip(axis.starts, axis.weights, strict=True):
-        assert 0 <= start <= length - axis.size
+    for start, size, weights in zip(axis.starts, axis.sizes, axis.weights, strict=True):
         assert weights.min() > 0
-        total[start : start + axis.size] += weights
+        total[start : start + size] += weights
     np.testing.assert_allclose(total, 1, atol=1e-6)
-    overlap = window - stride
-    assert all(axis.size - (b - a) >= overlap for a, b in zip(axis.starts, axis.starts[1:], strict=False))
+    ends = np.add(axis.starts, axis.sizes)
+    assert all(ends[:-1] - axis.starts[1:] >= window - stride)
 
 
 @pytest.mark.parametrize("length", [513, 700, 1024, 1300, 2480, 3508, 30_000])
 def test_fitting_windows_see_fewer_pixels_twice(length):
     plain, fitted = Axis.cover(length, 512, 448), Axis.cover(length, 512, 448, fit=True)
     assert len(plain.starts) == len(fitted.starts)
-    assert fitted.size % 32 == 0
+    assert {size % 32 for size in fitted.sizes} == {0}
+    assert max(fitted.sizes) - min(fitted.sizes) <= 32
     least = length + 64 * (len(fitted.starts) - 1)
-    assert least <= fitted.size * len(fitted.starts) <= least + 32 * len(fitted.starts)
+    assert least <= sum(fitted.sizes) < least + 32
+
+
+def test_an_a4_page_is_seen_little_more_than_once():
+    for height, width in ((3508, 2480), (2480, 3508)):
+        seen = sum(rows * columns for _, _, rows, columns in places(height, width))
+        assert seen / (height * width) <= 1.12
+
+
+@pytest.mark.parametrize("length", [513, 700, 1024, 1300, 2480, 3508])
+def test_the_papers_windows_stay_where_they_were(length):
+    axis = Axis.cover(length, 512, 256)
+    count = -(-(length - 256) // 256)
+    assert axis.sizes == (512,) * count
+    assert axis.starts == tuple((length - 512) * i // (count - 1) for i in range(count))
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 200), (200, 1), (32, 32), (33, 31), (97, 150)])
@@ -80,7 +95,7 @@ def test_a_jump_between_windows_is_blended_smoothly():
     assert np.abs(np.diff(found[0])).max() < 0.06
 
 
-@pytest.mark.parametrize("wrong", [{"window": 31}, {"stride": 0}, {"stride": 513}])
+@pytest.mark.parametrize("wrong", [{"window": 31}, {"stride": 0}, {"stride": 641}])
 def test_impossible_windows_are_refused(wrong):
     with pytest.raises(ConfigError):
         WindowConfig(**wrong)

@@ -127,7 +127,7 @@ def test_knobs_turn_on_such_a_page(keep):
     with Binarizer.from_pretrained() as model:
         exploration = Exploration(model, ArraySource(page), InferenceConfig(scale=1.0), keep=keep)
         for settings in ({"threshold": 0.3}, {"suppress": 0.5}):
-            turned = exploration.turn(**settings)
+            turned = exploration.adjust(**settings)
         want = model(page, scale=1.0, threshold=0.3, suppress=0.5)
     assert turned.quality.flags == want.quality.flags
     assert (turned.binary != want.binary).mean() < 1e-4
@@ -190,10 +190,8 @@ def test_the_command_counts_such_pages_as_unremarkable(tmp_path):
     assert "0 flagged" in done.output
     with Image.open(tmp_path / "out" / "a.png") as made:
         assert np.array_equal(np.asarray(made), print_(soft=False) > 128)
-    for names in (
-        ["--no-keep-bilevel", "--no-add-noise"],
-        ["--no-as-is", "--no-grain"],
-    ):  # today's and former ones
+    # Both the present and the former names work.
+    for names in (["--no-keep-bilevel", "--no-add-noise"], ["--no-as-is", "--no-grain"]):
         done = CliRunner().invoke(command, [*paths, *names, "--overwrite"])
         assert done.exit_code == 0, done.output
         assert "1 done" in done.output

@@ -61,6 +61,13 @@ def test_pages_are_scaled_only_when_strokes_are_far_off():
     assert fitting_scale(strokes(1.0), small) == 3
 
 
+def test_a_model_that_has_learned_from_narrow_strokes_enlarges_less():
+    small = page(400, 600)
+    assert fitting_scale(strokes(2.0), small, 2.5) == 1
+    assert fitting_scale(strokes(1.0), small, 2.5) == pytest.approx(2.5)
+    assert fitting_scale(strokes(40.0), small, 2.5) == pytest.approx(0.2)
+
+
 def test_fine_strokes_on_a_large_page_are_enlarged_no_further_than_time_allows():
     assert fitting_scale(strokes(2.0), page(2000, 2000)) == pytest.approx(2)  # to 16 megapixels, not 2.5
     assert fitting_scale(strokes(2.0), page(8000, 8000)) == 1

@@ -1,20 +1,20 @@
 """Models that are exported once for all tests."""
 
+from pathlib import Path
+
 import pytest
 
 
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory):
-    """The model that ships, or an untrained one while there is none, as the command exports it."""
-    from click.testing import CliRunner
+    """The embedded model, which the command exported, in another place."""
+    import shutil
 
-    from drmamba.cli import group
+    from drmamba import checkpoint
 
-    path = tmp_path_factory.mktemp("onnx") / "lite.onnx"
-    result = CliRunner().invoke(group, ["export", "--format", "onnx", "-o", str(path)])
-    assert result.exit_code == 0, result.output
-    assert "wrote" in result.stderr
-    return path
+    path = checkpoint.embedded("lite", ".onnx")
+    assert path is not None, "write it with: drmamba export --format onnx -o src/drmamba/weights/lite.onnx"
+    return Path(shutil.copy(path, tmp_path_factory.mktemp("onnx")))
 
 
 @pytest.fixture(scope="session")

@@ -37,7 +37,11 @@ def expected_sides(network):
     expected = {"page": ["batch", "height", "width", 3], "suppress": []}
     if network.convention is not None:
         expected["convention"] = []
-    outputs = {"probability": ["batch", "height", "width"]}
+    expected["explain"] = []
+    outputs = {
+        "probability": ["batch", "height", "width"],
+        "maps": ["explained", 4, "rows_4", "columns_4"],
+    }
     if network.context is not None:
         for number, stride in ((3, 16), (4, 32)):
             cells = [network.encoder.widths[number - 1], f"rows_{stride}", f"columns_{stride}"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from drmamba import checkpoint
 from drmamba.checkpoint import Provenance
 from drmamba.cli import group
 from drmamba.config import ModelConfig, PushConfig, preset
-from drmamba.errors import CheckpointError, ConfigError, MissingExtra
+from drmamba.errors import CheckpointError, ConfigError, MissingExtra, install_command
 from drmamba.files import sha256
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.models import find_model
@@ -161,9 +162,8 @@ def export_of(model, path):
     return path
 
 
-@pytest.mark.filterwarnings(
-    "ignore:Use 'content=<...>':DeprecationWarning"
-)  # huggingface_hub's own, in its LFS path
+# The warning is huggingface_hub's own, from its LFS path.
+@pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
 def test_push_then_fetch(stand_in, model, tmp_path):
     exported = export_of(model, tmp_path / "lite.onnx")
     place = push("owner/new", model, PushConfig(private=True), exported)
@@ -253,7 +253,7 @@ def test_the_commands_use_the_environment(stand_in, model, tmp_path):
 
 def test_without_the_library_the_extra_is_named(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    wanted = r'huggingface_hub is not installed; get it with: pip install "drmamba\[hub\]"'
+    wanted = re.escape(f"huggingface_hub is not installed; get it with: {install_command('hub')}")
     with pytest.raises(MissingExtra, match=wanted):
         find_model("owner/name")
     with pytest.raises(MissingExtra, match=wanted):

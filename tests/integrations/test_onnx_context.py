@@ -46,7 +46,7 @@ def test_a_run_does_one_job(contextual, shape, tmp_path):
             np.testing.assert_allclose(one, want.numpy(), rtol=1e-4, atol=1e-4)
     runtime = OnnxRuntime(path, CPU)
     feed |= runtime._under(pages, None, None)
-    probability, *features = runtime._session.run(None, feed)
+    probability, *features = runtime._session.run(["probability", "features_3", "features_4"], feed)
     assert probability.shape == shape
     assert [one.size for one in features] == [0, 0]
 

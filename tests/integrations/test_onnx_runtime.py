@@ -1,6 +1,8 @@
 """Exported models give the same probabilities as torch, with any number of workers."""
 
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,11 +15,13 @@ from drmamba.config import (
     EngineConfig,
     WindowConfig,
 )
-from drmamba.errors import BackendError, CheckpointError, ConfigError, InputError
+from drmamba.errors import BackendError, CheckpointError, ConfigError
 from drmamba.files import sha256
+from drmamba.inference import models
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.models import load_model
-from drmamba.inference.runtime.onnx import OnnxRuntime
+from drmamba.inference.runtime.onnx import CPU as CPU_PROVIDER
+from drmamba.inference.runtime.onnx import OnnxRuntime, providers
 from drmamba.inference.runtime.pool import WorkerPool
 from drmamba.inference.runtime.torch import TorchRuntime
 from drmamba.inference.tiling import probability
@@ -27,6 +31,9 @@ onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 pytest.importorskip("onnxscript", reason="onnxscript is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::drmamba.inference.binarizer.UntrainedWarning")
+
+
+TORCH = EngineConfig(runtime="torch")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +48,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::drmamba.inference.binarizer.Unt
 )
 def test_probabilities_are_torchs(exported, shape, suppress):
     windows = np.random.default_rng(1).integers(0, 256, (*shape, 3), np.uint8)
-    network = load_model("lite")[0]
+    network = load_model("lite", TORCH)[0]
     want = TorchRuntime(network, CPU).run(fused(network), windows, suppress)
     found = OnnxRuntime(exported, CPU).run(None, windows, suppress)
     assert found.shape == want.shape
@@ -61,14 +68,16 @@ def test_the_callers_arithmetic_stays_as_it_is(exported):
 
 
 def test_whole_pages_are_the_same(exported):
-    """Every page of the samples where a trained model is at hand; else a part of one, but for pixels on the brink."""
+    """Two pages of the samples, all of them with `pytest --full`; an untrained model has pixels on the brink."""
     with (
-        Binarizer.from_pretrained("lite", engine=CPU) as one,
+        Binarizer.from_pretrained(
+            "lite", engine=EngineConfig(device="cpu", workers=1, runtime="torch")
+        ) as one,
         Binarizer.from_pretrained(exported, engine=CPU) as two,
     ):
         trained = one.provenance.trained
         assert two.sha256 == sha256(exported)
-        for path in EXAMPLES if trained else EXAMPLES[:1]:
+        for path in EXAMPLES if os.environ.get("DRMAMBA_FULL") else EXAMPLES[:2]:
             scan = np.asarray(Image.open(path).convert("RGB"))
             scan = scan if trained else scan[:300, :650]
             want, found = one(scan), two(scan)
@@ -128,15 +137,53 @@ def test_runtimes_that_do_not_fit(exported):
     with pytest.raises(ConfigError, match="it runs with --runtime onnx"):
         load_model(exported, EngineConfig(runtime="torch"))
     with pytest.raises(
-        ConfigError, match=r"write one with `drmamba export --format onnx -o model.onnx --model lite`"
+        ConfigError, match=r"write one with `drmamba export --format onnx -o model.onnx --model tiny`"
     ):
-        load_model("lite", EngineConfig(runtime="onnx"))
-    with pytest.raises(BackendError, match="run on the CPU, not on 'cuda'"):
+        load_model("tiny", EngineConfig(runtime="onnx"))
+    with pytest.raises(BackendError, match="cannot use the device 'cuda'"):
         load_model(exported, EngineConfig(device="cuda"))
-    with (
-        Binarizer.from_pretrained(exported, engine=CPU, explain=True) as made,
-        pytest.raises(InputError, match="explain itself"),
-    ):
-        made(text_page(40, 40))
     result = CliRunner().invoke(group, ["export", "-o", "model.pb"])
     assert isinstance(result.exception, ConfigError)
+
+
+def test_the_embedded_model_runs_on_onnx_runtime_unless_torch_is_asked_for():
+    assert isinstance(load_model("lite")[0], OnnxRuntime)
+    assert not isinstance(load_model("lite", TORCH)[0], OnnxRuntime)
+
+
+def test_a_gpu_of_torchs_is_preferred(monkeypatch):
+    monkeypatch.setattr(models, "has_cuda_driver", lambda: True)
+    for there, runtime in ((True, "torch"), (False, "onnx")):
+        monkeypatch.setattr(models, "_torch_has_cuda", lambda there=there: there)
+        assert models.preferred_runtime(EngineConfig()) == runtime
+        assert models.preferred_runtime(EngineConfig(device="cuda:1")) == runtime
+        assert models.preferred_runtime(EngineConfig(device="cpu")) == "onnx"
+        assert models.preferred_runtime(EngineConfig(runtime="torch")) == "torch"
+
+
+def test_execution_providers_follow_the_device():
+    here, gpu = [CPU_PROVIDER], ["CUDAExecutionProvider", CPU_PROVIDER]
+    assert providers("auto", here) == providers("cpu", gpu) == here
+    assert providers("auto", gpu) == gpu
+    assert providers("cuda:1", gpu) == [("CUDAExecutionProvider", {"device_id": 1}), CPU_PROVIDER]
+    with pytest.raises(BackendError, match="cannot use the device 'rocm'"):
+        providers("rocm", gpu)
+
+
+def test_maps_cost_nothing_unless_they_are_asked_for(exported, tmp_path):
+    """The operators of the branch run only if `explain` is true; the input may be left out."""
+    import onnxruntime
+
+    counts = []
+    for asked in ({}, {"explain": np.array(True)}):
+        options = onnxruntime.SessionOptions()
+        options.enable_profiling, options.profile_file_prefix = True, str(tmp_path / "run")
+        session = onnxruntime.InferenceSession(exported, options, providers=[CPU_PROVIDER])
+        maps = session.run(
+            ["maps"], {"page": text_page(64, 96)[None], "suppress": np.array(1, np.float32)} | asked
+        )[0]
+        events = json.loads(Path(session.end_profiling()).read_text())
+        names = [event["args"]["op_name"] for event in events if event["name"].endswith("_kernel_time")]
+        counts.append(names.count("ReduceMean"))
+        assert maps.shape == ((1, 4, 16, 24) if asked else (0, 4, 0, 0))
+    assert counts[1] == counts[0] + 4

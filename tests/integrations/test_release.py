@@ -12,6 +12,7 @@ from drmamba.checkpoint import Provenance
 from drmamba.cli import group
 from drmamba.config import preset
 from drmamba.errors import CheckpointError, ConfigError, DataError
+from drmamba.files import sha256
 from drmamba.integrations.release import fold_scores
 from drmamba.model.network import DRMamba
 
@@ -25,6 +26,14 @@ def model(tmp_path_factory):
     about = Provenance(preset="lite", trained=True, data=("2018", "2019"), notes="7 updates")
     checkpoint.save(path, DRMamba(preset("lite")), about)
     return path
+
+
+@pytest.fixture(autouse=True)
+def quick_export(monkeypatch):
+    """The export itself takes a minute; its own tests make it."""
+    monkeypatch.setattr(
+        "drmamba.integrations.release.export", lambda model, path: path.write_bytes(model.name.encode())
+    )
 
 
 def results(path, **changes):
@@ -83,6 +92,9 @@ def test_half_the_size_with_scores_and_a_card(model, tmp_path):
         "on the held-out year",
     ):
         assert words in card
+    assert out.with_suffix(".onnx").read_bytes() == b"lite.safetensors"
+    for path in (out, out.with_suffix(".onnx")):
+        assert f"| `{path.name}` | `{sha256(path)}` |" in card
     index = json.loads(
         next(line for line in card.splitlines() if line.startswith("model-index")).split(": ", 1)[1]
     )

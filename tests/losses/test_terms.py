@@ -62,9 +62,8 @@ def test_cldice_sees_a_gap() -> None:
 def test_boundary_counts_false_ink_on_the_blank_side_of_the_band_only() -> None:
     y, band = page("##...."), page("####..")
     assert terms.boundary(page("##...."), y, band).item() == 0
-    assert terms.boundary(page("..#..."), y, band).item() == pytest.approx(
-        1 / 3
-    )  # two blank pixels, and the 1
+    # The denominator is two blank pixels, and the 1.
+    assert terms.boundary(page("..#..."), y, band).item() == pytest.approx(1 / 3)
     assert terms.boundary(page(".....#"), y, band).item() == 0
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from drmamba.config import BlockConfig, DetailConfig, ModelConfig
-from drmamba.model.alterations import ALTERATIONS, altered
+from drmamba.model.alterations import ALTERATIONS, altered, applicable
 from drmamba.model.network import DRMamba
 
 
@@ -69,3 +69,20 @@ def test_an_even_block_adds_the_same_everywhere(residual):
     )
     torch.testing.assert_close(even, own.mean((2, 3), keepdim=True).expand_as(even), rtol=1e-4, atol=1e-5)
     assert own.std((2, 3)).max() > 1e-4
+
+
+@pytest.mark.parametrize("fusion", ["subtract", "add"])
+@torch.no_grad()
+def test_without_background_a_centred_block_gives_d(fusion):
+    network = build(centred=True, fusion=fusion)
+    D = network(page(), maps=True).maps.D
+    u = network.decoded(page())
+    alone = network.block._output(u, D.flatten(2).transpose(1, 2))
+    torch.testing.assert_close(altered(network, "B=0").block(u)[0], alone, rtol=1e-4, atol=1e-5)
+
+
+def test_only_what_a_block_has_can_be_replaced():
+    assert applicable(BlockConfig()) == ALTERATIONS
+    assert applicable(BlockConfig(routes="single")) == ("block=mean",)
+    for without_gate in ({"fusion": "concat"}, {"beta": "fixed"}):
+        assert applicable(BlockConfig(**without_gate)) == ("D=0", "B=0", "block=mean")

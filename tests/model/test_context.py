@@ -117,9 +117,8 @@ class TestNetwork:
         ]
         found = PageFeatures(random(1, 112, 12, 12), random(1, 320, 6, 6))
         at = network.context(features, found, torch.tensor([[128.0, 256.0]]))
-        moved = PageFeatures(
-            found.f3.roll((4, 2), (2, 3)), found.f4.roll((2, 1), (2, 3))
-        )  # by 256 and 128 pixels
+        # The features move by 256 and 128 pixels.
+        moved = PageFeatures(found.f3.roll((4, 2), (2, 3)), found.f4.roll((2, 1), (2, 3)))
         for one, other in zip(
             at[2:], network.context(features, moved, torch.tensor([[384.0, 384.0]]))[2:], strict=True
         ):
@@ -218,9 +217,8 @@ class TestTiles:
         model = checkpoint.embedded("lite")
         tensors = {k: v for k, v in checkpoint.read_tensors(model).items() if k.startswith("encoder.")}
         network.load_state_dict({name: value.float() for name, value in tensors.items()}, strict=False)
-        page = (
-            torch.from_numpy(read_rgb(EXAMPLE)[:224].copy()).permute(2, 0, 1)[None] / 255
-        )  # 1000 pixels wide
+        # The page is 1000 pixels wide.
+        page = torch.from_numpy(read_rgb(EXAMPLE)[:224].copy()).permute(2, 0, 1)[None] / 255
         with torch.no_grad():
             want = network.look(page)
             monkeypatch.setattr(page_tiles, "TILE", 896)  # a seam after 640 pixels

@@ -1,5 +1,6 @@
 """Encoders: strides, timm's names, and ImageNet weights from files of either library."""
 
+import re
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -8,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from drmamba.config import BlockConfig, DetailConfig, ModelConfig
-from drmamba.errors import CheckpointError, ConfigError, MissingExtra
+from drmamba.errors import CheckpointError, ConfigError, MissingExtra, install_command
 from drmamba.model.efficientnet import SameConv2d, same_padding
 from drmamba.model.encoder import build_encoder
 from drmamba.model.network import DRMamba
@@ -141,7 +142,7 @@ class TestWeights:
 class TestTimm:
     def test_without_timm_the_extra_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "timm", None)
-        with pytest.raises(MissingExtra, match=r'pip install "drmamba\[timm\]"'):
+        with pytest.raises(MissingExtra, match=re.escape(install_command("timm"))):
             build_encoder("timm/resnet18")
 
     def test_any_backbone_with_four_strides_serves(self, monkeypatch):

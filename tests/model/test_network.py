@@ -60,9 +60,8 @@ class TestForward:
         """A page of 64 x 64 gives the same logits as the same page seen without the padding code."""
         network = build(small())
         x = page(64, 64)
-        wider = torch.cat(
-            [x, x[..., -1:].expand(-1, -1, -1, 32)], -1
-        )  # what replicate padding makes of 65 .. 96
+        # This is what replicate padding makes of columns 65 to 96.
+        wider = torch.cat([x, x[..., -1:].expand(-1, -1, -1, 32)], -1)
         assert torch.equal(network(torch.cat([x, x[..., -1:]], -1)).logits, network(wider).logits[..., :65])
 
     def test_maps_are_given_on_request_and_change_nothing(self):
@@ -132,6 +131,8 @@ VARIANTS = {
     "one direction": small(block=BlockConfig(width=16, directions=1)),
     "eight directions": small(block=BlockConfig(width=16, directions=8)),
     "no detail": small(detail=DetailConfig(enabled=False, width=8, head_width=8, dilations=(1,), fold=2)),
+    "plain": small(detail=DetailConfig(plain=True)),
+    "output gate": small(block=BlockConfig(width=16, routes="single", output_gate=True)),
     "unfolded": small(detail=DetailConfig(width=8, head_width=8, dilations=(1,), fold=1)),
     "efficientnet": small(encoder="efficientnet_lite0"),
     "vmamba": small(encoder="vmamba_tiny"),
@@ -161,10 +162,8 @@ class TestAblations:
         monkeypatch.setattr(block.out_norm, "forward", lambda x: seen.append(x) or x)
         _, (D, B, beta) = block(torch.rand(1, 16, 8, 8), maps=True)
         O = seen[0].transpose(1, 2).view_as(D)
-        scale = block.balance[
-            :, None, None
-        ]  # as large as D: the same constants that a balanced gate starts with
-        want = D - beta * B if fusion == "subtract" else D + scale * B
+        # Added, the map of B is as large as D already: it has the constants that a balanced gate starts with.
+        want = D - beta * B if fusion == "subtract" else D + B
         torch.testing.assert_close(O, want, rtol=1e-4, atol=1e-4)
 
     def test_concat_sees_both_routes(self):
@@ -210,6 +209,17 @@ class TestAblations:
         assert torch.equal(a, b)
         full = build(small()).reconstruction
         assert not torch.equal(full(o, page()), full(o, 1 - page()))
+
+    def test_plain_up_sampling_has_nothing_at_full_resolution(self):
+        network = build(VARIANTS["plain"])
+        o = torch.rand(1, 16, 16, 24)
+        logits = network.reconstruction(o, page())
+        assert logits.shape == (1, 64, 96)
+        assert torch.equal(logits, network.reconstruction(o, 1 - page()))
+        coarse = network.reconstruction.predict(o)[:, 0]
+        torch.testing.assert_close(logits.unfold(1, 4, 4).unfold(2, 4, 4).mean((-1, -2))[:, 1:-1, 1:-1].mean(),
+                                   coarse[:, 1:-1, 1:-1].mean(), rtol=0.05, atol=0.01)  # fmt: skip
+        assert sum(p.numel() for p in network.reconstruction.parameters()) == 16 + 1
 
     def test_fold_moves_pixels_into_channels(self):
         assert build(small()).reconstruction.predict.out_channels == 4

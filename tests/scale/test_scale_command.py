@@ -9,7 +9,7 @@ from stand_in import Darkness, save, text_page
 
 from drmamba.checkpoint import Provenance
 from drmamba.cli.binarize import command
-from drmamba.errors import ConfigError, MissingExtra
+from drmamba.errors import ConfigError, MissingExtra, install_command
 
 
 @pytest.fixture
@@ -58,4 +58,4 @@ def test_without_ray_the_extra_is_named(sources, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     missing = run(sources, "-o", tmp_path / "out", "--engine", "ray").exception
     assert isinstance(missing, MissingExtra)
-    assert str(missing) == 'ray is not installed; get it with: pip install "drmamba[ray]"'
+    assert str(missing) == f"ray is not installed; get it with: {install_command('ray')}"

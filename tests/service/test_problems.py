@@ -6,8 +6,8 @@ import os
 import random
 
 import pytest
+from mutated_files import healthy, mutated
 from running_service import SCAN, Darkness, post, problem, running
-from test_binarize_faults import healthy, mutated
 
 from drmamba.checkpoint import Provenance
 from drmamba.config import EngineConfig

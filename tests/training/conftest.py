@@ -49,7 +49,7 @@ def quick(years: Path) -> RunConfig:
                 "detail": {"width": 8, "head_width": 8, "dilations": [1]},
             },
             "data": {"crop": 64, "zoom": [0.9, 1.1], "region": {"side": 128}},
-            "train": {"steps": 6, "batch": 4, "lanes": 2, "validations": 1, "precision": "float32"},
+            "train": {"steps": 6, "batch": 4, "threads": 2, "validations": 1, "precision": "float32"},
         },
     )
 

@@ -30,7 +30,7 @@ assert result.finished
 @pytest.mark.skipif(not torch.distributed.is_gloo_available(), reason="this torch has no gloo")
 def test_two_processes_equal_one_with_twice_the_batch(quick: RunConfig, tmp_path: Path) -> None:
     quick = replace_values(
-        quick, {"train": {"steps": 3, "batch": 2, "accumulation": 2, "lanes": 1, "validations": 0}}
+        quick, {"train": {"steps": 3, "batch": 2, "accumulation": 2, "threads": 1, "validations": 0}}
     )
     one = replace_values(quick, {"train": {"batch": 4}})
     train(one, tmp_path / "one", accelerator="cpu", shown=False)

@@ -9,7 +9,7 @@ from importlib import import_module
 import click
 
 from drmamba import __version__
-from drmamba.errors import DRMambaError
+from drmamba.errors import DRMambaError, missing_extra, one_line
 
 INTERRUPTED = 130  # exit code of a run that was stopped and can be resumed
 
@@ -27,6 +27,18 @@ COMMANDS = {
     "export": ("drmamba.cli.export", "Write a model as ONNX, or at half the size with a model card."),
     "push": ("drmamba.cli.push", "Publish a model on the Hugging Face Hub."),
     "info": ("drmamba.cli.info", "Print the size, cost and provenance of a model."),
+}
+
+# The extras of commands that need more than the core.
+NEEDED_EXTRAS = {
+    "ablate": "train",
+    "benchmark": "evaluate",
+    "data": "train",
+    "evaluate": "evaluate",
+    "explain": "evaluate",
+    "export": "onnx",
+    "loo": "train",
+    "train": "train",
 }
 
 
@@ -56,10 +68,24 @@ def group() -> None:
 def main() -> None:
     """Run the command line; a known error is one line on stderr and exit code 2."""
     try:
-        group(prog_name="drmamba")
-    except DRMambaError as error:
-        click.echo(f"drmamba: {error}", err=True)
-        sys.exit(2)
+        try:
+            sys.exit(group(prog_name="drmamba", standalone_mode=False))
+        except DRMambaError as error:
+            click.echo(f"drmamba: {one_line(str(error))}", err=True)
+            sys.exit(2)
+        except ModuleNotFoundError as error:
+            command = next((word for word in sys.argv[1:] if word in COMMANDS), "")
+            missing = missing_extra(error, NEEDED_EXTRAS.get(command, ""))
+            if missing is None:
+                raise
+            click.echo(f"drmamba: {missing}", err=True)
+            sys.exit(2)
+        except click.ClickException as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except (click.Abort, KeyboardInterrupt):  # Ctrl-C before the command has its own handler
+            click.echo("drmamba: stopped", err=True)
+            sys.exit(INTERRUPTED)
     except SystemExit as end:
         if end.code == INTERRUPTED:  # A further Ctrl-C while Python shuts down must not change the exit code.
             signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -21,8 +21,10 @@ from drmamba.cli.options import (
     keep_option,
     max_memory_option,
     max_pixels_option,
+    max_seconds_option,
     model_option,
     protocol_option,
+    runtime_option,
     suppress_option,
     threshold_option,
     workers_option,
@@ -88,15 +90,14 @@ INFERENCE, ENGINE, SCALE, WINDOWS = InferenceConfig(), EngineConfig(), ScaleConf
 @click.option("--stride", type=int, help="The step of the sliding window in pixels; a smaller one is slower and "
               f"smoother. [default: {WINDOWS.stride}]")  # fmt: skip
 @click.option("--precision", type=click.Choice(get_args(Precision)),
-              help="The number format of the network; bfloat16 is faster on hardware that computes in it. "
-              f"[default: {INFERENCE.precision}]")  # fmt: skip
+              help="The number format of the network; auto is float32, and bfloat16 is faster with --runtime torch on "
+              f"hardware that computes in it. [default: {INFERENCE.precision}]")  # fmt: skip
 @device_option
-@click.option("--runtime", type=click.Choice(["auto", "torch", "onnx"]), default=ENGINE.runtime, show_default=True,
-              help="The library that runs the network; auto is onnx for .onnx files and torch for all others."
-              )  # fmt: skip
+@runtime_option
 @workers_option
 @max_memory_option
 @max_pixels_option
+@max_seconds_option
 @dpi_option
 @click.option("--overwrite", is_flag=True, help="Replace results that exist already.")
 @click.option(
@@ -136,6 +137,7 @@ def command(
     workers: int,
     max_memory: int,
     max_pixels: int,
+    max_seconds: float,
     dpi: int,
     overwrite: bool,
     report: Path | None,
@@ -166,10 +168,11 @@ def command(
     )
     if window is not None or stride is not None:
         side = config.windows.window if window is None else window
-        step = min(config.windows.stride, side) if stride is None else stride
+        overlap = config.windows.window - config.windows.stride
+        step = max(side - overlap, side // 2) if stride is None else stride
         config = replace(config, windows=replace(config.windows, window=side, stride=step))
     engine = EngineConfig(device=device, runtime=runtime, workers=workers, max_memory=max_memory)
-    reading = ReadingConfig(max_pixels=max_pixels, dpi=dpi)
+    reading = ReadingConfig(max_pixels=max_pixels, max_seconds=max_seconds, dpi=dpi)
 
     # Paths are checked before torch is loaded, so that a wrong one is reported at once.
     if report and re.match(r"\w{2,}:/", str(report)):
@@ -252,6 +255,7 @@ def _make_folder(folder: Path) -> None:
 
 def _reported(batch: Batch | RayBatch, jobs: list[Any], report: Path | None, *, resumes: bool) -> int:
     """Run the batch and write its report; return the exit code."""
+    from drmamba.files import stop_writing
     from drmamba.inference.records import BatchReport
 
     book = BatchReport(report) if report else None
@@ -260,6 +264,8 @@ def _reported(batch: Batch | RayBatch, jobs: list[Any], report: Path | None, *, 
     finally:
         if book:
             book.close()
+    if code == INTERRUPTED:
+        stop_writing()
     if book and book.lost:
         click.echo(f"drmamba: {book.lost}", err=True)
         return code or 1
@@ -295,6 +301,8 @@ def _run(batch: Batch | RayBatch, jobs: list[Any], book: BatchReport | None, res
         if batch.stopped:
             click.echo(f"drmamba: stopped before the end; {again}.", err=True)
     except KeyboardInterrupt:
+        before = signal.SIG_IGN  # A third Ctrl-C must not keep unfinished files from being removed.
+        signal.signal(signal.SIGINT, before)
         click.echo(f"drmamba: stopped; nothing half-written is left; {again}.", err=True)
         return INTERRUPTED
     finally:

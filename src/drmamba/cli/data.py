@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from drmamba.config import DEFAULT_MODEL, PRESETS, WORLDS, SyntheticConfig, recipe
+from drmamba.cli.options import RenamedOption
+from drmamba.config import DEFAULT_MODEL, PAGE_KINDS, PRESETS, SyntheticConfig, recipe
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -154,7 +155,13 @@ def preview(
 @click.option(
     "--height", type=click.IntRange(32, 8192), default=800, show_default=True, help="The height in pixels."
 )
-@click.option("--world", type=click.Choice(WORLDS), help="Make only this kind of page. [default: all kinds]")
+@click.option(
+    "--kind",
+    type=click.Choice(PAGE_KINDS),
+    cls=RenamedOption,
+    older="--world",
+    help="Make only this kind of page. [default: all kinds]",
+)
 @click.option("--textures", type=FOLDER, help="Use images of blank paper from this folder.")
 @click.option("--fonts", type=FOLDER, help="Use the fonts in this folder instead of the system's.")
 @SEED
@@ -172,7 +179,7 @@ def synthesize(
     count: int,
     width: int,
     height: int,
-    world: str | None,
+    kind: str | None,
     textures: Path | None,
     fonts: Path | None,
     seed: int,
@@ -193,8 +200,8 @@ def synthesize(
     config = replace(SYNTHETIC, fonts=str(fonts) if fonts else None)
     maker = Synthesizer(config, PaperTextures(textures))
     for number in tqdm(range(count), unit="page", disable=None):
-        page = maker.page(np.random.default_rng((seed, number)), (height, width), world, whole=True)  # type: ignore[arg-type]
-        name = f"{world or 'page'}-{seed}-{number:04d}"
+        page = maker.page(np.random.default_rng((seed, number)), (height, width), kind, whole=True)  # type: ignore[arg-type]
+        name = f"{kind or 'page'}-{seed}-{number:04d}"
         _save(pixels(page.image), output / "img" / f"{name}.{'jpg' if quality else 'png'}", quality)
         (output / "gt").mkdir(parents=True, exist_ok=True)
         write_ink(output / "gt" / f"{name}.png", page.ink)

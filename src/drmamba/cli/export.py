@@ -8,10 +8,8 @@ import click
 
 from drmamba.cli.options import model_option
 
-FORMATS = {
-    "onnx": ".onnx",
-    "safetensors": ".safetensors",
-}  # the ending tells the program the format of a model
+# The ending tells the program the format of a model.
+FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors"}
 
 
 @click.command()
@@ -40,10 +38,13 @@ FORMATS = {
     "--notes", default="", help="With safetensors: add this remark about the recipe to the model card."
 )
 def command(format_: str, output: Path, model: str, folds: Path | None, notes: str) -> None:
-    """Write a model as ONNX, which runs without torch, or as safetensors at half the size with a model card.
+    """Write a model as ONNX, which runs without torch, or for publication.
 
-    An ONNX file is compared with torch before it is written; run it with `drmamba binarize --model FILE`.
+    With safetensors, the weights are written at half the size, and beside them their export to ONNX and a model card:
+    all that the package or a repository on the Hub holds of a model. An ONNX file is compared with torch before it is
+    written; run it with `drmamba binarize --model FILE`.
     """
+    from drmamba.config import EngineConfig
     from drmamba.errors import CheckpointError, ConfigError
     from drmamba.inference.models import find_model, require_torch
 
@@ -61,10 +62,10 @@ def command(format_: str, output: Path, model: str, folds: Path | None, notes: s
     else:
         from drmamba.integrations.release import release
 
-        path = find_model(model)
+        path = find_model(model, EngineConfig(runtime="torch"))
         if path is None:
             raise CheckpointError(f"there are no weights of {model!r} to export; give a trained model file")
         release(path, output, folds=folds, notes=notes)
-        checked = f", and its card {output.with_suffix('.md')}"
+        checked = ", and beside it its export to ONNX and its card"
     size = output.stat().st_size / 1e6
     click.echo(f"drmamba: wrote {output}, {size:.1f} MB{checked}", err=True)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from drmamba.cli.options import model_option
+
+if TYPE_CHECKING:
+    from drmamba.config import ModelConfig
 
 
 @click.command()
 @model_option()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines to read.")
 def command(model: str, as_json: bool) -> None:
-    """Print a model's parameters, GFLOPs at 512 x 512, scan backend, file size, sha256 and training data."""
+    """Print a model's parameters, GFLOPs at 512 x 512, file size, sha256 and training data, and what runs it here."""
     facts = describe(model)
     if as_json:
         click.echo(json.dumps(facts))
@@ -51,22 +55,16 @@ def _plain(value: Any) -> str:
 
 
 def describe(model: str) -> dict[str, Any]:
-    """Return the facts about a model as plain values."""
-    from drmamba.inference.models import find_model, read_header, require_torch
-
-    require_torch("drmamba info")
-
-    import torch
-
-    from drmamba import __version__, checkpoint
+    """Return the facts about a model as plain values; torch is asked only where it would run the model."""
+    from drmamba import __version__
+    from drmamba.checkpoint import Provenance
     from drmamba.config import preset
     from drmamba.files import sha256
-    from drmamba.model.cost import gflops, parameters
-    from drmamba.ops import available, choose_backend
+    from drmamba.inference.models import EXPORTED, find_model, read_header
 
     path = find_model(model)
-    config, origin = read_header(path) if path else (preset(model), checkpoint.Provenance(preset=model))
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    config, origin = read_header(path) if path else (preset(model), Provenance(preset=model))
+    exported = path is not None and path.suffix == EXPORTED
     return {
         "model": model,
         "version": __version__,
@@ -74,8 +72,6 @@ def describe(model: str) -> dict[str, Any]:
         "encoder": config.encoder,
         "context": config.context,
         "conventions": list(config.conventions),
-        "parameters": parameters(config),
-        "gflops_512": round(gflops(config), 2),
         "trained": origin.trained,
         "trained_on": list(origin.data),
         "held_out": origin.held_out,
@@ -85,9 +81,47 @@ def describe(model: str) -> dict[str, Any]:
         "file": str(path) if path else None,
         "bytes": path.stat().st_size if path else None,
         "sha256": sha256(path) if path else None,
+        **(_on_onnx_runtime(path) if path and exported else _on_torch(config)),
+        "config": config.to_dict(),
+    }
+
+
+def _on_onnx_runtime(path: Path) -> dict[str, Any]:
+    """Return what ONNX Runtime and the exported file itself say."""
+    from drmamba.config import EngineConfig
+    from drmamba.inference.runtime.onnx import OnnxRuntime, library
+
+    runtime = OnnxRuntime(path, EngineConfig())
+    return {
+        "made_from_sha256": runtime.weights_sha256,
+        "parameters": runtime.parameters,
+        "gflops_512": runtime.gflops,
+        "runtime": f"ONNX Runtime {library().__version__}",
+        "providers": library().get_available_providers(),
+        "device": str(runtime.devices[0]),
+        "threads": runtime.count,
+        "precisions": list(runtime.precisions),
+    }
+
+
+def _on_torch(config: ModelConfig) -> dict[str, Any]:
+    """Return what torch says about a network that it would run."""
+    from drmamba.inference.models import require_torch
+
+    require_torch("this model")
+
+    import torch
+
+    from drmamba.model.cost import gflops, parameters
+    from drmamba.ops import available, choose_backend
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return {
+        "parameters": parameters(config),
+        "gflops_512": round(gflops(config), 2),
+        "runtime": f"torch {torch.__version__}",
         "device": str(device),
         "threads": torch.get_num_threads(),
         "scan_backend": choose_backend("auto", device),
         "scan_backends": available(),
-        "config": config.to_dict(),
     }

@@ -21,11 +21,14 @@ def load_binarizer(
     """Return a Binarizer for the value of --model."""
     from drmamba.inference.binarizer import Binarizer, UntrainedWarning
     from drmamba.inference.memory import fitting_workers
-    from drmamba.inference.models import cpu_workers
+    from drmamba.inference.models import cpu_workers, runs_exported
+    from drmamba.inference.runtime.base import Runtime
+    from drmamba.inference.runtime.onnx import OnnxRuntime
 
     config = config or InferenceConfig()
     if not engine.workers and (cores := cpu_workers(model, engine)):
-        engine = replace(engine, workers=fitting_workers(cores, engine.max_memory, config))
+        runtime: type[Runtime] = OnnxRuntime if runs_exported(model, engine) else Runtime
+        engine = replace(engine, workers=fitting_workers(cores, engine.max_memory, config, runtime))
         if engine.workers < cores:
             click.echo(f"drmamba: {engine.workers} of {cores} cores: --max-memory allows no more", err=True)
     with warnings.catch_warnings():

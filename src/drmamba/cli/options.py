@@ -81,6 +81,14 @@ device_option = click.option(
     show_default=True,
     help="Where the network runs: auto, cpu, cuda, cuda:1, ...",
 )
+runtime_option = click.option(
+    "--runtime",
+    type=click.Choice(["auto", "onnx", "torch"]),
+    default=ENGINE.runtime,
+    show_default=True,
+    help="The library that runs the network: auto is torch for .safetensors files and on a GPU, and ONNX Runtime for "
+    "the embedded model and .onnx files.",
+)
 workers_option = click.option(
     "--workers",
     type=int,
@@ -100,6 +108,13 @@ max_pixels_option = click.option(
     default=READING.max_pixels,
     show_default=True,
     help="Refuse a page that declares more pixels, before it is decoded.",
+)
+max_seconds_option = click.option(
+    "--max-seconds",
+    type=float,
+    default=READING.max_seconds,
+    show_default=True,
+    help="Give up a file when decoding its pages has taken this long; 0 stands for no limit.",
 )
 dpi_option = click.option(
     "--dpi",

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from drmamba.errors import one_line
+
 if TYPE_CHECKING:
     from drmamba.inference.batch import Batch
     from drmamba.inference.records import PageRecord
@@ -35,7 +37,7 @@ class Progress:
 
     def say(self, words: str) -> None:
         """Print a line above the bar."""
-        self.bar.write(f"drmamba: {words}", file=sys.stderr)
+        self.bar.write(f"drmamba: {one_line(words)}", file=sys.stderr)
 
     def add(self, record: PageRecord) -> None:
         """Count a page, and print its error if it has one."""
@@ -88,7 +90,7 @@ class Progress:
             f"drmamba: {words}; {self.megapixels:.1f} MP in {seconds:.1f} s, {self.rate():.2f} MP/s", err=True
         )
         for line in self.doubtful:
-            click.echo(f"drmamba: look at {line}", err=True)
+            click.echo(f"drmamba: look at {one_line(line)}", err=True)
         if self.flagged > NAMED:
             click.echo(f"drmamba: and {self.flagged - NAMED} more; --report FILE names them all", err=True)
         if self.flags:

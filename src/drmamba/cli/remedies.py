@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drmamba.errors import DecoderCrashError, MemoryLimitError, PixelLimitError
+from drmamba.errors import DecoderCrashError, MemoryLimitError, PixelLimitError, TimeLimitError
 
 
 def remedy(error: Exception) -> str:
@@ -15,6 +15,8 @@ def remedy(error: Exception) -> str:
         from drmamba.inference.memory import PAGE_SHARE
 
         return f"raise --max-memory by {(error.value - error.limit) / PAGE_SHARE / 1e6:,.0f} MB"
+    if isinstance(error, TimeLimitError):
+        return "see --max-seconds"
     if isinstance(error, DecoderCrashError):
         return "if it is not damaged, raise --max-memory"
     return ""

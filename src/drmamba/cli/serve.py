@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
+from typing import Any
 
 import click
 
 from drmamba.cli.network import load_binarizer
-from drmamba.cli.options import device_option, dpi_option, max_memory_option, model_option, workers_option
+from drmamba.cli.options import (
+    device_option,
+    dpi_option,
+    max_memory_option,
+    model_option,
+    runtime_option,
+    workers_option,
+)
 from drmamba.cli.types import ByteSize
 from drmamba.config import EngineConfig, ReadingConfig, ServiceConfig
 
@@ -71,6 +79,7 @@ DEFAULT = ServiceConfig()
               help="How long the results that a JSON answer links to are kept.")  # fmt: skip
 @dpi_option
 @device_option
+@runtime_option
 @workers_option
 @max_memory_option
 def command(
@@ -88,6 +97,7 @@ def command(
     keep_minutes: float,
     dpi: int,
     device: str,
+    runtime: Any,
     workers: int,
     max_memory: int,
 ) -> None:
@@ -108,17 +118,11 @@ def command(
         max_seconds=max_seconds,
         keep_minutes=keep_minutes,
     )
-    engine = EngineConfig(device=device, workers=workers, max_memory=max_memory)
+    engine = EngineConfig(device=device, runtime=runtime, workers=workers, max_memory=max_memory)
     reading = ReadingConfig(dpi=dpi)
 
-    from drmamba.errors import ConfigError
-    from drmamba.inference.models import EXPORTED
     from drmamba.service.server import Server
 
-    if page and model.endswith(EXPORTED):
-        raise ConfigError(
-            f"the page looks inside the network, which {model} does not allow; give --no-page too"
-        )
     binarizer = load_binarizer(model, engine)
     if not token and not _is_local(host):
         words = f"everybody who reaches {host} may use this service; set DRMAMBA_TOKEN to require a token"

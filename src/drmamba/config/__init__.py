@@ -3,13 +3,13 @@
 from drmamba.config.base import Config, replace_values, set_value
 from drmamba.config.benchmark import CLASSICAL, BenchmarkConfig, ClassicalConfig
 from drmamba.config.data import (
+    PAGE_KINDS,
     SYNTHETIC,
-    WORLDS,
     DataConfig,
     DegradeConfig,
+    PageKind,
     RegionConfig,
     SyntheticConfig,
-    World,
 )
 from drmamba.config.engine import EngineConfig, ScaleConfig
 from drmamba.config.hub import PushConfig
@@ -70,9 +70,9 @@ __all__ = [
     "SourceConfig",
     "SyntheticConfig",
     "TrainConfig",
-    "WORLDS",
+    "PAGE_KINDS",
     "WindowConfig",
-    "World",
+    "PageKind",
     "preset",
     "recipe",
     "replace_values",

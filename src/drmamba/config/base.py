@@ -93,7 +93,8 @@ def replace_values(config: C, values: Mapping[str, Any]) -> C:
 
 def set_value(config: C, path: str, text: str) -> C:
     """Return a copy of config with one dotted setting changed, as in `--set block.fusion=add`."""
-    head, _, rest = path.partition(".")
+    given, _, rest = path.partition(".")
+    (head,) = config.with_current_names({given: None})
     if head not in {f.name for f in fields(config)}:
         return replace_values(config, {head: None})  # This raises an error that lists the settings.
     old = getattr(config, head)

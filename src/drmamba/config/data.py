@@ -47,7 +47,7 @@ class DegradeConfig(Config):
 
 
 # Kinds of synthetic pages; the comments in SyntheticConfig describe them.
-World = Literal[
+PageKind = Literal[
     "print",
     "script",
     "pen",
@@ -70,7 +70,7 @@ World = Literal[
     "halftone",
     "photograph",
 ]
-WORLDS: tuple[World, ...] = get_args(World)
+PAGE_KINDS: tuple[PageKind, ...] = get_args(PageKind)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +115,7 @@ class SyntheticConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        chances = [getattr(self, world) for world in WORLDS]
+        chances = [getattr(self, kind) for kind in PAGE_KINDS]
         self.require(
             "print",
             min(chances) >= 0 and sum(chances) > 0,
@@ -149,29 +149,32 @@ class DataConfig(Config):
     crop: int = 512  # pixels, side of a crop (S in the paper)
     validation_share: float = 0.1  # share of the pages that are not held out
     validate_on: tuple[str, ...] = ()  # years that are used as a whole instead of that share
-    zoom: tuple[float, float] = (0.7, 1.4)  # smallest and largest factor
-    wide_zoom: tuple[float, float] = (0.35, 2.5)  # smallest and largest factor of the share of crops ...
-    wide: float = 0.0  # ... given here
-    rotation: float = 4.0  # degrees, largest angle in either direction ...
-    rotated: float = 0.3  # ... for this share of the crops
+    zoom: tuple[float, float] = (0.7, 1.4)  # smallest and largest factor by which a crop is scaled
+    wide_zoom: tuple[float, float] = (0.35, 2.5)  # the same for the share `wide` of the crops
+    wide: float = 0.0  # share of the crops that are scaled by `wide_zoom`
+    rotation: float = 4.0  # degrees, largest angle in either direction of the crops of the share `rotated`
+    rotated: float = 0.3  # share of the crops that are rotated by a small angle
     # The probabilities to mirror a crop horizontally, vertically and diagonally.
     flips: tuple[float, float, float] = (0.5, 0.5, 0.0)
     turns: float = 0.0  # probability that a finished crop is rotated by 90, 180 or 270 degrees
     region: RegionConfig = field(default_factory=RegionConfig)
-    least_ink: float = 0.005  # share of a crop's pixels that should be ink ...
-    tries: int = 3  # ... attempts to find such a crop; the last one is used in any case
+    least_ink: float = 0.005  # share of a crop's pixels that should be ink
+    tries: int = 3  # attempts to find a crop with that much ink; the last one is used in any case
     textures: str | None = None  # folder of blank paper; without it all paper is procedural
     bared: float = 0.0  # share of the paper that is made from other pages by removing their ink
     degrade: DegradeConfig = field(default_factory=DegradeConfig)
     synthetic_share: float = 0.0  # share of the crops that are synthetic; with 1 no real pages are needed
     # Share of the synthetic crops with the contests' convention of ink, if the network knows several.
     synthetic_contest: float = 0.5
+    # Share of the crops of pairs under `contest` that are trained as `all`: text is ink under both conventions.
+    contest_as_all: float = 0.0
     synthetic: SyntheticConfig = field(default_factory=SyntheticConfig)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require("synthetic_share", 0 <= self.synthetic_share <= 1, "from 0 to 1")
         self.require("synthetic_contest", 0 <= self.synthetic_contest <= 1, "from 0 to 1")
+        self.require("contest_as_all", 0 <= self.contest_as_all <= 1, "from 0 to 1")
         self.require("crop", self.crop >= 16, "16 or more")
         self.require("validation_share", 0 <= self.validation_share < 1, "from 0 to less than 1")
         for name in ("zoom", "wide_zoom"):

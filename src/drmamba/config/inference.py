@@ -14,9 +14,9 @@ from drmamba.config.model import Convention
 class WindowConfig(Config):
     """The sliding window; docs/performance.md says how the stride was chosen."""
 
-    window: int = 512  # pixels, side of a window
-    stride: int = 448  # pixels from one window to the next
-    fit: bool = True  # whether windows shrink a little if fewer pixels are then computed twice
+    window: int = 640  # pixels, the longest side of a window
+    stride: int = 608  # pixels from one window to the next, at most
+    fit: bool = True  # whether windows shrink so that fewer pixels are computed twice
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -24,12 +24,10 @@ class WindowConfig(Config):
         self.require("stride", 1 <= self.stride <= self.window, f"from 1 to the window's {self.window}")
 
 
-Precision = Literal["float32", "bfloat16"]
+Precision = Literal["auto", "float32", "bfloat16"]
 Keep = Literal["text", "all"]
-KEPT: dict[Keep, Convention] = {
-    "text": "contest",
-    "all": "all",
-}  # the ink convention that each choice stands for
+# The ink convention that each choice stands for.
+KEPT: dict[Keep, Convention] = {"text": "contest", "all": "all"}
 
 
 # The names that these settings had in earlier versions, and the names of today.
@@ -52,7 +50,7 @@ class InferenceConfig(Config):
     keep_bilevel: bool = True  # whether pages that are already black and white are kept as they are
     margins: bool = True  # whether dark margins of the scan are removed
     min_contrast: int = 8  # grey levels of 255; a window with less is blank without inference
-    precision: Precision = "float32"  # number format of the network's computations
+    precision: Precision = "auto"  # number format of the network; auto is the runtime's own choice
 
     @classmethod
     def with_current_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,7 +69,7 @@ class InferenceConfig(Config):
 PROTOCOLS: dict[str, InferenceConfig] = {
     "default": InferenceConfig(),
     "paper": InferenceConfig(
-        windows=WindowConfig(stride=256, fit=False),
+        windows=WindowConfig(window=512, stride=256, fit=False),
         context=False,
         scale=1.0,
         invert=False,

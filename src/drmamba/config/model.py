@@ -41,6 +41,8 @@ class BlockConfig(Config):
     centred: bool = False  # whether beta subtracts only what B, scaled to D, has above its resting level
     horizons: tuple[float, float] = (8.0, 256.0)  # tokens, the range of the slow route's memory at the start
     residual: bool = False  # whether the block's input is added to its output
+    # Whether the output is multiplied by a gate computed from the input, as in a conventional Mamba block.
+    output_gate: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,7 +56,10 @@ class BlockConfig(Config):
 class DetailConfig(Config):
     """The full-resolution branch and the head it feeds."""
 
-    enabled: bool = True
+    plain: bool = (
+        False  # whether bilinear up-sampling of one 1 x 1 convolution replaces branch, fusion and head
+    )
+    enabled: bool = True  # whether there is a branch with the page and its edges
     width: int = 40  # channels of psi, and of the up-sampled O_DR
     head_width: int = 48
     dilations: tuple[int, ...] = (1, 2, 4)  # one for each residual block
@@ -78,6 +83,9 @@ class ModelConfig(Config):
     projected: bool = False  # whether a decoder stage projects its inputs to its own width first
     context: Literal[0, 4, 8] = 0  # factor by which the page is reduced for page context; 0 stands for none
     conventions: tuple[Convention, ...] = ()  # ink conventions that the network can choose from
+    # Pixels; pages whose strokes are much narrower are enlarged to this width. A network that has learned from narrow
+    # strokes needs less, and a page costs the square of what it is enlarged by.
+    stroke_width: float = 5.0
     block: BlockConfig = field(default_factory=BlockConfig)
     detail: DetailConfig = field(default_factory=DetailConfig)
 
@@ -86,6 +94,7 @@ class ModelConfig(Config):
         known = self.encoder in ENCODERS or self.encoder.startswith("timm/")
         self.require("encoder", known, f"one of {', '.join(ENCODERS)} or timm/<name>")
         self.require("decoder", min(self.decoder) >= 1, "three positive widths")
+        self.require("stroke_width", 1 <= self.stroke_width <= 8, "from 1 to 8 pixels")
         distinct = len(set(self.conventions)) == len(self.conventions)
         self.require("conventions", distinct, "different names")
 

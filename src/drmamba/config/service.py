@@ -17,13 +17,13 @@ class ServiceConfig(Config):
     token: str = ""  # secret that clients must send; empty if none is needed
     queue: int = 16  # requests that may wait; further ones are answered with 429
     max_bytes: int = 100_000_000  # size of a request's body
-    max_files: int = 20  # in one request
-    max_pages: int = 300  # in one file
-    max_pixels: int = 200_000_000  # in one page
+    max_files: int = 20  # files in one request
+    max_pages: int = 300  # pages of one file
+    max_pixels: int = 200_000_000  # pixels of one page
     max_seconds: float = 120.0  # time that one request may be worked on
     upload_seconds: float = 60.0  # time that one upload may take
     keep_minutes: float = 15.0  # lifetime of linked results and of pages open in a browser
-    keep_bytes: int = 500_000_000  # of such results; the oldest are removed first
+    keep_bytes: int = 500_000_000  # bytes of such results; the oldest are removed first
     exploration_memory: int = 600_000_000  # bytes of maps kept for the sliders of the web page
 
     def __post_init__(self) -> None:

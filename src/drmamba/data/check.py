@@ -11,7 +11,7 @@ from pathlib import Path
 from drmamba.data.dibco import Pair, match
 from drmamba.data.layout import entries
 from drmamba.errors import DataError, ImageError
-from drmamba.images import read_ink, read_rgb
+from drmamba.images import RGB, Ink, read_ink, read_rgb
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,14 @@ def check(root: Path | str) -> Findings:
 def problems_with(pair: Pair) -> Iterable[str]:
     """The problems of one pair, each a sentence."""
     try:
-        image = read_rgb(pair.image)
+        image, ink = read_rgb(pair.image), read_ink(pair.truth)
     except ImageError as error:
         return [str(error)]
-    try:
-        ink = read_ink(pair.truth)
-    except ImageError as error:
-        return [str(error)]
+    return problems_between(pair, image, ink)
+
+
+def problems_between(pair: Pair, image: RGB, ink: Ink) -> list[str]:
+    """The problems of a pair whose files have been read."""
     if image.shape[:2] != ink.shape:
         page, truth = (f"{w} x {h} pixels" for h, w in (image.shape[:2], ink.shape))
         return [f"{pair.truth}: the ground truth has {truth}, but the page has {page}"]

@@ -6,10 +6,10 @@ over pixels and channels, because a loop shared through a function argument woul
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from drmamba.compilation import compiled
 from drmamba.data.page import Field, Picture
 
 
@@ -28,7 +28,7 @@ def covered(image: Picture, amount: Field, other: Picture | NDArray[np.float32])
     return result
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _darkened(image: Picture, amount: Field, dark: Field) -> Picture:  # pragma: no cover - compiled
     result = np.empty_like(image)
     one, zero = np.float32(1), np.float32(0)
@@ -40,7 +40,7 @@ def _darkened(image: Picture, amount: Field, dark: Field) -> Picture:  # pragma:
     return result
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _covered(image: Picture, amount: Field, other: Picture) -> Picture:  # pragma: no cover - compiled
     result = np.empty_like(image)
     for y in range(image.shape[0]):
@@ -51,7 +51,7 @@ def _covered(image: Picture, amount: Field, other: Picture) -> Picture:  # pragm
     return result
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _coloured(image: Picture, amount: Field, colour: Field) -> Picture:  # pragma: no cover - compiled
     result = np.empty_like(image)
     for y in range(image.shape[0]):

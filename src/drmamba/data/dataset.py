@@ -116,12 +116,19 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         assert self.pool is not None
         if not config.region.side:
             page, convention = self.pool.crop(rng)
-            return degrade(page, rng, config.degrade, self.pool), convention
+            return degrade(page, rng, config.degrade, self.pool), self._asked(rng, convention)
         page, convention = self.pool.region(rng)
         chances = config.degrade
         if rng.random() < config.region.cleared:
             page, chances = cleared(page, rng), chances_after(chances)
-        return degrade(page, rng, chances, self.pool), convention
+        return degrade(page, rng, chances, self.pool), self._asked(rng, convention)
+
+    def _asked(self, rng: np.random.Generator, convention: Convention) -> Convention:
+        """The convention under which a real page is trained: some pages of text serve for `all` as well."""
+        share = self.config.contest_as_all
+        if share and "all" in self.conventions and rng.random() < share:
+            return "all"
+        return convention
 
     def _rotated(
         self, page: LabelledPage, convention: Convention, rng: np.random.Generator

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from drmamba.compilation import compiled
 from drmamba.data.page import Field
 
 
@@ -35,7 +35,7 @@ def blur(values: NDArray[Any], sigma: float) -> Field:
     return result.reshape(values.shape)
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@compiled(nogil=True, fastmath=True)
 def _blur(values: Field, taps: Field, channels: int) -> Field:  # pragma: no cover - compiled
     height, width = values.shape
     reach = len(taps) - 1
@@ -76,8 +76,7 @@ def reduced(values: Field, step: int) -> Field:
     if any(sum(p) for p in pad):
         values = np.pad(values, pad, mode="edge")
     height, width = values.shape[0] // step, values.shape[1] // step
-    bands = values.reshape(height, step, -1).sum(
-        1
-    )  # summing whole rows first is far faster than both axes at once
+    # Summing whole rows first is far faster than both axes at once.
+    bands = values.reshape(height, step, -1).sum(1)
     means: Field = bands.reshape(height, width, step, channels).sum(2) * np.float32(1 / step**2)
     return means

@@ -59,13 +59,18 @@ class PaperTextures:
         return paper(rng, shape)
 
 
-def load_textures(folder: Path) -> list[NDArray[np.uint8]]:
-    """Every picture below a folder, scaled down to at most LARGEST pixels a side."""
+def texture_files(folder: Path) -> list[Path]:
+    """The pictures below a folder; none is an error."""
     files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in READABLE_IMAGES)
     if not files:
         raise DataError(f"{folder} holds no pictures of paper ({', '.join(sorted(READABLE_IMAGES))})")
+    return files
+
+
+def load_textures(folder: Path) -> list[NDArray[np.uint8]]:
+    """Every picture below a folder, scaled down to at most LARGEST pixels a side."""
     textures = []
-    for file in files:
+    for file in texture_files(folder):
         picture = Image.fromarray(read_rgb(file))
         picture.thumbnail((LARGEST, LARGEST), Image.Resampling.BICUBIC)
         textures.append(np.asarray(picture))

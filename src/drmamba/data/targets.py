@@ -11,10 +11,10 @@ boundary, and covers the whole crop where a few pixels are enough; scipy has no 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from drmamba.compilation import compiled
 from drmamba.config import LossConfig
 from drmamba.data.page import Field
 from drmamba.images import Ink
@@ -50,7 +50,7 @@ def skeleton(ink: Ink) -> Ink:
     return padded[1:-1, 1:-1].astype(np.bool_)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _signed_distance(ink: Ink, limit: np.float32) -> Field:  # pragma: no cover - compiled
     """Signed distance in pixels from each centre to the nearest pixel square of the other class.
 
@@ -117,7 +117,7 @@ def _removable() -> NDArray[np.uint8]:
 REMOVABLE = _removable()
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _thin(page: NDArray[np.uint8], removable: NDArray[np.uint8]) -> None:  # pragma: no cover - compiled
     """Thin a page with a blank border in place; each pass visits only the pixels that are still ink."""
     alive = np.argwhere(page)

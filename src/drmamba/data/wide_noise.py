@@ -6,9 +6,9 @@ Up to `PIECE` pixels the fields are those of `data.noise`.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from drmamba.compilation import compiled
 from drmamba.data import noise as base
 from drmamba.data.noise import FINE, TILE
 from drmamba.data.page import Field
@@ -61,7 +61,7 @@ def _interpolated(values: Field, shape: tuple[int, int], step: int) -> Field:
     return result
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _interpolate(values: Field, height: int, width: int, step: int) -> Field:  # pragma: no cover - compiled
     result = np.empty((height, width), np.float32)
     across = np.empty(values.shape[1], np.float32)

@@ -18,7 +18,7 @@ def _library() -> Any:
     try:
         import doxapy
     except ImportError as error:
-        raise MissingExtra("doxapy", "benchmark") from error
+        raise MissingExtra("doxapy", "evaluate") from error
     return doxapy
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from PIL import Image
 
+from drmamba.files import open_regular
 from drmamba.images.pillow import pillow_limit_disabled
 from drmamba.images.tiff_directory import DESCRIPTION, SOFTWARE
 
@@ -17,6 +18,8 @@ PDF_RECORD = f"/{PROGRAM}"  # the entry of a PDF's document information
 def read_record(path: Path) -> str:
     """Return the record in a file of this package; it is empty if the file has none or is foreign."""
     try:
+        with open_regular(path):  # A pipe in place of a file must not be waited for.
+            pass
         if path.suffix.lower() == ".pdf":
             import pikepdf
 

@@ -34,8 +34,7 @@ class BatchOptions(ConversionOptions):
 def tidy(jobs: list[FileJob]) -> None:
     """Remove what killed runs left unfinished in the output folders."""
     for folder in {job.output.parent for job in jobs}:
-        if folder.is_dir():
-            remove_abandoned(folder)
+        remove_abandoned(folder)
 
 
 class Batch:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -127,13 +127,15 @@ class Binarizer:
         sha256: str = "",
         explain: bool = False,
     ) -> None:
-        self.config = config or InferenceConfig()
         self.explain = explain  # whether every page comes with the maps that led to it
         self.provenance = provenance or Provenance()
         self.sha256 = sha256  # hash of the model file
         self._shared = isinstance(network, WorkerPool)
         self.pool = network if isinstance(network, WorkerPool) else WorkerPool(network, engine)
-        self.check(self.config)  # raises before any page is opened
+        config = config or InferenceConfig()
+        self.check(config)  # raises before any page is opened
+        # Records state the precision in which pages are made, not that it was left to the runtime.
+        self.config = replace(config, precision=self.pool.runtime.precision(config.precision))
 
     @classmethod
     def from_pretrained(
@@ -146,8 +148,8 @@ class Binarizer:
     ) -> Binarizer:
         """Return a Binarizer for a preset's name, a model file, or a Hub id.
 
-        A file is one that training wrote, or an exported `.onnx`, which runs without torch. A Hub id is
-        `owner/name`, or `owner/name@revision` with a branch, a tag or a commit's sha.
+        The embedded model and exported `.onnx` files run without torch; files that training wrote need it. A Hub id
+        is `owner/name`, or `owner/name@revision` with a branch, a tag or a commit's sha.
         """
         network, provenance, sha256 = load_model(model, engine)
         if not provenance.trained:
@@ -171,7 +173,7 @@ class Binarizer:
 
     def check(self, config: InferenceConfig) -> None:
         """Raise if the network cannot be run with these settings."""
-        self.pool.runtime.check(config.precision)
+        self.pool.runtime.precision(config.precision)
         self.pool.runtime.convention(config.keep)
 
     @overload
@@ -255,7 +257,8 @@ class Binarizer:
 
     def view(self, source: PageSource, analysis: PageAnalysis, config: InferenceConfig) -> PageView:
         """Return how the network is to see a page."""
-        return choose_view(source, analysis, config, self._predict(config))
+        stroke_width = self.pool.runtime.stroke_width
+        return choose_view(source, analysis, config, self._predict(config), stroke_width)
 
     def bands(
         self, source: PageSource, config: InferenceConfig, view: PageView, predict: Predict | None = None

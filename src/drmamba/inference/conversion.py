@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from drmamba.config import ReadingConfig
-from drmamba.errors import DRMambaError, FileError, ImageError
+from drmamba.errors import DRMambaError, FileError, ImageError, TimeLimitError, one_line
 from drmamba.files import sha256, write_atomic
 from drmamba.images import G4Page, encode, encode_document, encode_g4
 from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedPage
@@ -69,7 +70,7 @@ class FileConversion:
         self.binarizer, self.options = binarizer, options or ConversionOptions()
         pool = binarizer.pool
         self.ledger = ledger or MemoryLedger(
-            page_memory(pool.count, binarizer.config, pool.config.max_memory)
+            page_memory(pool.count, binarizer.config, pool.config.max_memory, pool.runtime)
         )
         self._estimate, self._check = estimate or self.estimate, check
         self._cache_limit = self.ledger.total // page_threads(pool.count)
@@ -90,7 +91,7 @@ class FileConversion:
         page, started = 0, time.perf_counter()
         try:
             origin = self.origin(job)
-            skipped = None if self.options.overwrite else self._finished(job, origin)
+            skipped = None if self.options.overwrite else self._finished(job, origin, reader)
             if skipped is not None:
                 yield from skipped
                 return
@@ -111,32 +112,51 @@ class FileConversion:
         try:
             if job.source.is_dir():  # a folder that could not be listed; this raises the reason
                 next(job.source.iterdir(), None)
-            digest = sha256(job.source)
+            digest = sha256(job.source)  # raises at once if this is a pipe, a socket or a device
         except OSError as error:
             raise ImageError(f"cannot read {job.source}: {error.strerror or error}") from error
         return Origin(input_sha256=digest, model_sha256=self.binarizer.sha256, settings=settings)
 
-    def _finished(self, job: FileJob, origin: Origin) -> list[PageRecord] | None:
+    def _finished(self, job: FileJob, origin: Origin, reader: DecoderProcess) -> list[PageRecord] | None:
         """Return the records of a job if every output exists and has this origin, or None if work is left."""
-        first = next((p for p in (job.page(1, 1), job.page(1, 2)) if p.exists()), None)
+        first = next((p for p in (job.page(1, 1), job.page(1, 2)) if os.path.lexists(p)), None)
         if first is None:
             return None
-        found = _own(first, origin)
-        outputs = [job.page(number, found.pages) for number in range(1, found.pages + 1)]
-        softs = [job.soft(number, found.pages) for number in range(1, found.pages + 1) if self.options.soft]
-        records = [found_record(output) for output in outputs] if job.many_files else [found] * found.pages
-        if not all(r and r.origin == origin for r in records) or not all(soft.exists() for soft in softs):
+        found = _own(first, origin, reader)
+        skipped = []
+        for number in range(1, found.pages + 1):
+            known = None if job.many_files and number > 1 else found
+            record = self._finished_page(job, origin, reader, number, found.pages, known)
+            if record is None:
+                return None
+            skipped.append(record)
+        return skipped
+
+    def _finished_page(
+        self,
+        job: FileJob,
+        origin: Origin,
+        reader: DecoderProcess,
+        number: int,
+        pages: int,
+        found: FoundRecord | None = None,
+    ) -> PageRecord | None:
+        """Return the record of one page if its outputs exist and have this origin; `found` may be known already."""
+        output = job.page(number, pages)
+        if self.options.overwrite or not output.is_file():
             return None
-        return [
-            PageRecord(
-                status="skipped",
-                page=i + 1,
-                output_sha256=sha256(outputs[i]),
-                quality=(record.quality[0] if job.many_files else record.quality[i]) if record else {},
-                **_facts(job, origin, found.pages, outputs[i]),
-            )
-            for i, record in enumerate(records)
-        ]
+        found = found or found_record(output, reader)
+        quality = (found.quality[:1] if job.many_files else found.quality[number - 1 :]) if found else []
+        if found is None or found.origin != origin or found.pages != pages or not quality:
+            return None
+        if job.many_files and found.page != number:
+            return None
+        if self.options.soft and not job.soft(number, pages).is_file():
+            return None
+        facts = _facts(job, origin, pages, output)
+        return PageRecord(
+            status="skipped", page=number, output_sha256=sha256(output), quality=quality[0], **facts
+        )
 
     def _convert(
         self,
@@ -155,10 +175,16 @@ class FileConversion:
             if number > 1 and stopped():
                 return  # an incomplete container is not written; single pages have been written already
             started = time.perf_counter()
+            # A run that was stopped in the middle of a file has left its finished pages.
+            if lenient and job.many_files and file.pages > 1:
+                skipped = self._finished_page(job, origin, reader, number, file.pages)
+                if skipped is not None:
+                    yield skipped
+                    continue
             try:
                 result, data = self._page(job, origin, page, number)
             except (FileError, ImageError) as error:
-                if file.pages == 1 or not lenient:
+                if file.pages == 1 or not lenient or isinstance(error, TimeLimitError):
                     raise
                 where = f"{job.source}, page {number} of {file.pages}: {self.options.describe(error)}"
                 if not job.many_files:
@@ -179,7 +205,7 @@ class FileConversion:
                 waiting.append(facts)
         if coded:
             document = encode_document(coded, job.output.suffix, origin.record(0, len(coded), quality))
-            self._write(job.output, document, origin)
+            self._write(job.output, document, origin, reader)
             digest = hashlib.sha256(document).hexdigest()
             for facts in waiting:
                 yield PageRecord(status="done", output_sha256=digest, **facts)
@@ -188,7 +214,7 @@ class FileConversion:
         self, job: FileJob, origin: Origin, page: IsolatedPage, number: int
     ) -> tuple[Quality, bytes | G4Page]:
         """Binarize a page; return its quality and its file, which is written, or its part of a document."""
-        pages = page.file.pages
+        pages, reader = page.file.pages, page.file.decoder
         need, cache = self._estimate(page), cache_bytes(page)
         if need + cache > self._cache_limit:
             cache = 0
@@ -196,11 +222,11 @@ class FileConversion:
             result = self._binarized(page, cached=cache > 0)
             record = origin.record(number, pages, [result.quality])
             if self.options.soft:  # written first, so that a page never exists without its soft companion
-                self._write(job.soft(number, pages), result.encode_soft(record), origin)
+                self._write(job.soft(number, pages), result.encode_soft(record), origin, reader)
             if not job.many_files:
                 return result.quality, encode_g4(result.bitmap)
             data = encode([result.bitmap], job.output.suffix, record=record)
-        self._write(job.page(number, pages), data, origin)
+        self._write(job.page(number, pages), data, origin, reader)
         return result.quality, data
 
     def _binarized(self, page: IsolatedPage, *, cached: bool) -> BinarizedPage:
@@ -208,21 +234,25 @@ class FileConversion:
         source = CachedSource(page, self._check) if cached else page
         return self.binarizer.binarize(source, keep="grey" if self.options.soft else "ink")
 
-    def _write(self, path: Path, data: bytes, origin: Origin) -> None:
+    def _write(self, path: Path, data: bytes, origin: Origin, reader: DecoderProcess) -> None:
         """Write a result; an existing file is replaced if it is the same result, or if `overwrite` is set."""
-        if not self.options.overwrite and path.exists():
-            _own(path, origin)
+        if not self.options.overwrite and os.path.lexists(path):
+            _own(path, origin, reader)
         write_atomic(path, data)
 
 
 def failed_record(job: FileJob, message: str, started: float, page: int, pages: int = 1) -> PageRecord:
     """Return the record of a page that failed; the message names the file."""
-    message = " ".join(message.split())
     if str(job.source) not in message:
         message = f"{job.source}: {message}"
     seconds = round(time.perf_counter() - started, 3)
     return PageRecord(
-        status="failed", input=str(job.source), page=page, pages=pages, error=message, seconds=seconds
+        status="failed",
+        input=str(job.source),
+        page=page,
+        pages=pages,
+        error=one_line(message),
+        seconds=seconds,
     )
 
 
@@ -238,9 +268,9 @@ def _facts(job: FileJob, origin: Origin, pages: int, output: Path) -> dict[str, 
     }
 
 
-def _own(path: Path, origin: Origin) -> FoundRecord:
+def _own(path: Path, origin: Origin, reader: DecoderProcess) -> FoundRecord:
     """Return the record of an existing result with this origin; for any other file, raise and name the remedy."""
-    found = found_record(path)
+    found = found_record(path, reader)
     if found is None or found.origin != origin:
         made = (
             "not made by drmamba"

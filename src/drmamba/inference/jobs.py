@@ -1,4 +1,8 @@
-"""Which file becomes which: sources are found, outputs are named, and nothing overwrites a source or another output."""
+"""Which file becomes which: sources are found, outputs are named, and nothing overwrites a source or another output.
+
+The functions of `os.path` are used here because they answer no where the methods of `Path` raise an error: for a path
+that is too long, a folder that may not be entered, or a link to itself. One such entry must not end a batch.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ SAME = {".tif": ".tif", ".tiff": ".tiff", ".pdf": ".pdf"}  # all other formats b
 BESIDE = ".bin"  # marks a result beside its source, as in kraken and ocropy
 SOFT = ".soft.png"
 RESULTS = (".png", ".tif", ".tiff", ".pdf")
+MAX_NAME = 255  # bytes; the longest name of a file on nearly all file systems
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +42,22 @@ class FileJob:
         """Return the output of one page, counted from 1."""
         if pages == 1 or not self.many_files:
             return self.output
-        return self.output.with_name(f"{self.output.stem}-{number:04d}{self.output.suffix}")
+        return self.output.with_name(fitting_name(self.output.stem, f"-{number:04d}{self.output.suffix}"))
 
     def soft(self, number: int, pages: int) -> Path:
         """Return the 8-bit output of one page, counted from 1."""
-        return self.output.with_name(self.output.stem + (f"-{number:04d}" if pages > 1 else "") + SOFT)
+        ending = (f"-{number:04d}" if pages > 1 else "") + SOFT
+        return self.output.with_name(fitting_name(self.output.stem, ending))
+
+
+def fitting_name(stem: str, ending: str) -> str:
+    """Return the name of a result; one that no file system takes keeps its beginning and gets a digest."""
+    whole = os.fsencode(stem)
+    room = MAX_NAME - len(os.fsencode(ending))
+    if len(whole) <= room:
+        return stem + ending
+    digest = "~" + hashlib.blake2b(whole, digest_size=4).hexdigest()
+    return whole[: room - len(digest)].decode(errors="ignore") + digest + ending
 
 
 @dataclass(frozen=True)
@@ -81,11 +97,12 @@ def plan(
     A shard may be empty, but no source at all is an error.
     """
     paths = list(paths)
-    if out is not None and not out.is_dir() and out.suffix.lower() in RESULTS:
+    folder = out is None or os.path.isdir(out)
+    if out is not None and not folder and out.suffix.lower() in RESULTS:
         if shard is not None:
             raise InputError(f"{out} names one file, and --shard splits many: give a folder with -o")
         return _single(paths, out)
-    if out is not None and not out.is_dir() and (out.exists() or out.suffix.lower() in READABLE):
+    if out is not None and not folder and (os.path.lexists(out) or out.suffix.lower() in READABLE):
         kinds = ", ".join(RESULTS)
         raise InputError(f"{out} is no place for results: give a folder, or for one source a file ({kinds})")
     real = _RealPaths()
@@ -139,9 +156,9 @@ def _is_a_page_of(books: set[str], relative: PurePath) -> bool:
 
 
 def _single(paths: list[Path], out: Path) -> list[FileJob]:
-    if len(paths) != 1 or paths[0].is_dir():
+    if len(paths) != 1 or os.path.isdir(paths[0]):
         raise InputError(f"{out} names one file; for several sources -o must be a folder")
-    if not paths[0].is_file():
+    if not os.path.isfile(paths[0]):
         raise InputError(f"there is no file {paths[0]}")
     job = FileJob(paths[0], out)
     refuse_overwriting([job], _RealPaths().key, _RealPaths().key)
@@ -157,12 +174,12 @@ class _RealPaths:
 
     def __call__(self, path: Path) -> str:
         """Return the path without symbolic links."""
-        if path.is_symlink():
-            return str(path.resolve())
+        if os.path.islink(path):
+            return str(_real(path))
         folder = self._folders.get(path.parent)
         if folder is None:
-            folder = self._folders[path.parent] = str(path.parent.resolve())
-        return os.path.join(folder, path.name)  # noqa: PTH118
+            folder = self._folders[path.parent] = str(_real(path.parent))
+        return os.path.join(folder, path.name)
 
     def key(self, path: Path) -> str:
         """Return a key that is equal for two paths that may be one file, also if case does not count."""
@@ -171,15 +188,15 @@ class _RealPaths:
 
 def _found(paths: list[Path], out: Path | None, real: _RealPaths) -> Iterator[tuple[Path, Path]]:
     """Yield (source, its path below the output folder), each source once, in a stable order."""
-    folders = sum(path.is_dir() for path in paths)
-    skip = out.resolve() if out is not None else None
+    folders = sum(os.path.isdir(path) for path in paths)
+    skip = _real(out) if out is not None else None
     seen = set()
     sources: Iterator[tuple[Path, Path]]
     for path in paths:
-        if path.is_dir():
-            top = Path(path.resolve().name) if folders > 1 else Path()
+        if os.path.isdir(path):
+            top = Path(_real(path).name) if folders > 1 else Path()
             sources = ((file, top / file.relative_to(path)) for file in walk(path, skip))
-        elif path.is_file():
+        elif os.path.isfile(path):
             sources = iter([(path, Path(path.name))])  # a file named by the user may have any ending
         else:
             raise InputError(f"there is no file or folder {path}")
@@ -194,30 +211,54 @@ def walk(folder: Path, skip: Path | None) -> Iterator[Path]:
     """Yield the readable files below a folder, without hidden ones, the output folder and results beside sources.
 
     Links to folders elsewhere are followed once each. A folder that cannot be listed is yielded like a file, so that
-    it fails like one.
+    it fails like one and costs one line of the report.
     """
-    top, closed = folder.resolve(), list[Path]()
-    followed = set[Path]()
+    top, closed, followed = _real(folder), list[Path](), set[Path]()
 
-    def wanted(path: Path) -> bool:
-        real = path.resolve()
-        if path.name.startswith(".") or real == skip:
+    def wanted(path: Path, linked: bool) -> bool:
+        if path.name.startswith("."):
             return False
-        if not path.is_symlink():
-            return True
+        if not linked:  # Resolving every path would take long in deep folders.
+            return skip is None or path.name != skip.name or _real(path) != skip
+        real = _real(path)
+        if real == skip:
+            return False
         known = real == top or top in real.parents or real in top.parents or real in followed
         followed.add(real)
         return not known
 
-    for here, folders, files in os.walk(
-        folder, followlinks=True, onerror=lambda error: closed.append(Path(str(error.filename)))
-    ):
-        inside = Path(here)
-        folders[:] = sorted(name for name in folders if wanted(inside / name))
-        yield from (inside / name for name in sorted(files) if is_source(name))
-    if folder in closed:
-        raise InputError(f"cannot list the folder {folder}")
+    waiting = [folder]
+    while waiting:  # Not recursive, because folders may be nested deeper than Python's calls.
+        here = waiting.pop()
+        folders, files = list[Path](), list[str]()
+        try:
+            with os.scandir(here) as listed:
+                for entry in listed:
+                    if not _is_folder(entry):
+                        files.append(entry.name)
+                    elif wanted(here / entry.name, entry.is_symlink()):
+                        folders.append(here / entry.name)
+        except OSError as error:
+            if here == folder:
+                raise InputError(f"cannot list the folder {folder}: {error.strerror or error}") from error
+            closed.append(here)
+            continue
+        yield from (here / name for name in sorted(files) if is_source(name))
+        waiting += sorted(folders, reverse=True)
     yield from closed
+
+
+def _real(path: Path) -> Path:
+    """Return the path without symbolic links; unlike `Path.resolve`, a link to itself is no error."""
+    return Path(os.path.realpath(path))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder or a link to one; one that cannot be examined counts as a file."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def is_source(name: str) -> bool:
@@ -236,8 +277,8 @@ def _output(source: Path, relative: Path, out: Path | None, format: Format, *, f
     ending = SAME.get(source.suffix.lower(), ".png") if format == "same" else ENDINGS[format]
     name = source.name if full else source.stem
     if out is None:
-        return source.with_name(name + BESIDE + ending)
-    return out / relative.with_name(name + ending)
+        return source.with_name(fitting_name(name, BESIDE + ending))
+    return out / relative.with_name(fitting_name(name, ending))
 
 
 def refuse_overwriting(
@@ -252,5 +293,5 @@ def refuse_overwriting(
 
 def _refuse_same_file(job: FileJob) -> None:
     """Raise if the output is another name of the source, such as a hard link."""
-    if job.output.exists() and job.source.exists() and job.output.samefile(job.source):
+    if os.path.exists(job.output) and os.path.exists(job.source) and job.output.samefile(job.source):
         raise InputError(f"{job.output} would overwrite a source; give another folder with -o")

@@ -10,11 +10,10 @@ from pathlib import Path
 from drmamba.config import InferenceConfig
 from drmamba.errors import ConfigError, MemoryLimitError
 from drmamba.images.writing.g4 import STRIP_PIXELS
+from drmamba.inference.runtime.base import Runtime
 from drmamba.inference.view import largest_zoom
 
-# Resident bytes, measured with benchmarks/memory.py and rounded up.
-PROGRAM_BYTES = 440_000_000  # bytes; Python, torch, numba and the network
-WORKER_BYTES = 125_000_000  # bytes; one window of 512 under way
+# Resident bytes, measured with benchmarks/memory.py and rounded up; a runtime says what it takes itself.
 DECODER_BYTES = 55_000_000  # bytes; an idle decoding process
 LINE_BYTES = 26  # bytes per pixel under a line of windows: RGB read and cut, probabilities blended and masked
 PAGE_BYTES = 10_000_000  # bytes; what any page takes, however small
@@ -27,25 +26,30 @@ def page_threads(workers: int) -> int:
     return 2 + workers // 2
 
 
-def fixed_memory(workers: int, config: InferenceConfig) -> int:
+def fixed_memory(workers: int, config: InferenceConfig, runtime: type[Runtime] | Runtime) -> int:
     """Return what a batch takes beside its pages, in bytes."""
     window = max(1.0, (config.windows.window / 512) ** 2)
-    return PROGRAM_BYTES + int(workers * WORKER_BYTES * window) + page_threads(workers) * DECODER_BYTES
+    network = runtime.program_bytes + int(workers * runtime.worker_bytes * window)
+    return network + page_threads(workers) * DECODER_BYTES
 
 
-def page_memory(workers: int, config: InferenceConfig, max_memory: int) -> int:
+def page_memory(
+    workers: int, config: InferenceConfig, max_memory: int, runtime: type[Runtime] | Runtime = Runtime
+) -> int:
     """Return what is left for pages, in bytes; if it is too little, the error says how much is needed."""
-    fixed = fixed_memory(workers, config)
+    fixed = fixed_memory(workers, config, runtime)
     if max_memory - fixed < MIN_PAGE_MEMORY:
         least = (fixed + MIN_PAGE_MEMORY) / 1e6
         raise ConfigError(f"--max-memory must be at least {least:,.0f}MB with {workers} workers")
     return int((max_memory - fixed) * PAGE_SHARE)
 
 
-def fitting_workers(cores: int, max_memory: int, config: InferenceConfig) -> int:
+def fitting_workers(
+    cores: int, max_memory: int, config: InferenceConfig, runtime: type[Runtime] | Runtime = Runtime
+) -> int:
     """Return as many workers as there are cores, or as the memory allows with a third of it left for pages."""
-    available = max_memory * 2 // 3
-    return max(1, max((n for n in range(1, cores + 1) if fixed_memory(n, config) <= available), default=1))
+    fitting = (n for n in range(1, cores + 1) if fixed_memory(n, config, runtime) <= max_memory * 2 // 3)
+    return max(fitting, default=1)
 
 
 def estimate_page(

@@ -1,4 +1,4 @@
-"""What the network is told about the whole page beside each window."""
+"""What the network knows about the whole page in addition to each window."""
 
 from __future__ import annotations
 

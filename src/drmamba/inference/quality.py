@@ -14,9 +14,8 @@ from drmamba.inference.view import PageView
 UNCERTAIN = (0.2, 0.8)  # probabilities; a pixel between these two is uncertain
 BLANK_SHARE = 2e-5  # of the page's pixels; a page with no more ink than this is blank
 UNCERTAIN_RATIO = 0.5  # uncertain pixels for each certain pixel of ink; a page with more is doubtful
-UNCERTAIN_WIDTH = (
-    1.5  # pixels across a stroke; fine strokes are all edge, so a doubtful page has more uncertain ones
-)
+# Pixels across a stroke; fine strokes are all edge, so a doubtful page has more uncertain ones.
+UNCERTAIN_WIDTH = 1.5
 DENSE_SHARE = 0.35  # of the page's pixels; a page with more ink is rarely text
 
 FLAGS = {

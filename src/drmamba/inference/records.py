@@ -12,8 +12,8 @@ from typing import Any, Literal
 import drmamba
 from drmamba.config import InferenceConfig
 from drmamba.errors import FileError, InputError
-from drmamba.files import atomic_file
-from drmamba.images import read_record
+from drmamba.files import FileLock, atomic_file
+from drmamba.images.reading.decoder_process import DecoderProcess
 from drmamba.inference.quality import Quality
 
 
@@ -41,14 +41,17 @@ class FoundRecord:
     quality: list[dict[str, Any]]
 
 
-def found_record(path: Path) -> FoundRecord | None:
-    """Return the record inside an output; None if there is none, because another program made the file."""
+def found_record(path: Path, reader: DecoderProcess) -> FoundRecord | None:
+    """Return the record inside an output; None if there is none, because another program made the file.
+
+    The file may be hostile, so it is opened in the decoding process, with its limits on memory and time.
+    """
     try:
-        values = json.loads(read_record(path))
+        values = json.loads(reader.record(path))
         values["settings"] = InferenceConfig.with_current_names(values["settings"])
         origin = Origin(**{key: values[key] for key in Origin.__dataclass_fields__})
         return FoundRecord(origin, int(values["page"]), int(values["pages"]), list(values["quality"]))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -95,18 +98,26 @@ class BatchReport:
 
     Lines are appended as pages finish; `close` leaves one line a page, the newest. Because a report may have millions
     of lines, only their offsets are held in memory. A report that can no longer be written does not stop the batch;
-    `lost` then says why.
+    `lost` then says why. Two runs cannot write one report.
     """
 
     def __init__(self, path: Path) -> None:
         self.path, self.lost = path, ""
         self._offsets: dict[tuple[str, int], int] = {}  # (input, page) -> offset
+        self._lock = FileLock(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            # A report may also be a pipe or a device, which has nothing to be destroyed.
+            if (path.is_file() or not path.exists()) and not self._lock.acquire():
+                raise InputError(f"another run is writing the report {path}; give another name with --report")
             if path.is_file():
                 self._tidy(*_finished(path))
             self._file = path.open("ab")
+        except InputError:
+            self._lock.release()
+            raise
         except OSError as error:
+            self._lock.release()
             raise InputError(f"cannot write the report {path}: {error.strerror or error}") from error
         self._plain = path.is_file()  # a pipe or a device has no offsets
 
@@ -135,6 +146,7 @@ class BatchReport:
         finally:
             with contextlib.suppress(OSError):
                 self._file.close()
+            self._lock.release()
 
     def _lose(self, error: Exception) -> None:
         self.lost = f"the report {self.path} is not whole: {getattr(error, 'strerror', None) or error}"

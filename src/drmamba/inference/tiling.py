@@ -33,32 +33,40 @@ WindowPlace = tuple[int, int, int, int]  # top, left, height and width of a wind
 
 @dataclass(frozen=True)
 class Axis:
-    """Where windows start along one side of a page, and the weight of each window at each of its pixels."""
+    """Where windows start along one side of a page, their sizes, and the weight of each at each of its pixels."""
 
     starts: tuple[int, ...]
-    size: int
-    weights: NDArray[np.float32]  # (windows, size)
+    sizes: tuple[int, ...]
+    weights: tuple[NDArray[np.float32], ...]  # (size,) for each window
 
     @classmethod
     def cover(cls, length: int, window: int, stride: int, *, fit: bool = False) -> Axis:
-        """Return windows at most a stride apart, evenly spread from edge to edge; a short side has one smaller window.
+        """Return windows at most a stride apart from edge to edge; a short side has one smaller window.
 
         With `fit`, windows may be smaller than requested: there are as many, and they overlap no more than they must.
+        Their sizes are whole steps of the network and differ by one step at most.
         """
         overlap = window - stride
         count = 1 if length <= window else -(-(length - overlap) // stride)
-        size = min(window, length)
+        sizes = [min(window, length)] * count
         if fit and count > 1:
-            needed = -(-(length + (count - 1) * overlap) // count)
-            size = min(window, -(-needed // GRID) * GRID)
-        starts = tuple((length - size) * i // max(1, count - 1) for i in range(count))
+            steps = -(-(length + (count - 1) * overlap) // GRID)  # of the network, in all windows together
+            fitted = [(steps // count + (i < steps % count)) * GRID for i in range(count)]
+            sizes = fitted if max(fitted) <= window else sizes
+        spare = (
+            sum(sizes) - (count - 1) * overlap - length
+        )  # pixels by which windows overlap more than they must
+        starts = [sum(sizes[:i]) - i * overlap - -(-spare * i // max(1, count - 1)) for i in range(count)]
         # The raised cosine trusts a window most in its middle and fades out where its context ends.
-        profile = np.sin(np.pi * (np.arange(size) + 0.5) / size) ** 2
+        profiles = [np.sin(np.pi * (np.arange(size) + 0.5) / size) ** 2 for size in sizes]
         total = np.zeros(length)
-        for start in starts:
-            total[start : start + size] += profile
-        weights = np.stack([profile / total[start : start + size] for start in starts])
-        return cls(starts, size, weights.astype(np.float32))
+        for start, profile in zip(starts, profiles, strict=True):
+            total[start : start + len(profile)] += profile
+        weights = [
+            (profile / total[start : start + len(profile)]).astype(np.float32)
+            for start, profile in zip(starts, profiles, strict=True)
+        ]
+        return cls(tuple(starts), tuple(sizes), tuple(weights))
 
 
 @dataclass(frozen=True)
@@ -75,14 +83,14 @@ def bands(source: PageSource, predict: Predict, config: WindowConfig | None = No
     down = Axis.cover(source.height, config.window, config.stride, fit=config.fit)
     across = Axis.cover(source.width, config.window, config.stride, fit=config.fit)
     results = predict(_windows(source, down, across))
-    open_rows = np.zeros((down.size, source.width), np.float32)  # rows from `top` on, not finished yet
-    for row, top in enumerate(down.starts):
-        for column, left in enumerate(across.starts):
+    open_rows = np.zeros((max(down.sizes), source.width), np.float32)  # rows from `top` on, not finished yet
+    for row, (top, height) in enumerate(zip(down.starts, down.sizes, strict=True)):
+        for column, (left, width) in enumerate(zip(across.starts, across.sizes, strict=True)):
             found = next(results)
             weighted = found * across.weights[column] * down.weights[row][:, None]
-            open_rows[:, left : left + across.size] += weighted
+            open_rows[:height, left : left + width] += weighted
         last = row + 1 == len(down.starts)
-        done = down.size if last else down.starts[row + 1] - top
+        done = height if last else down.starts[row + 1] - top
         # Weights sum to one only up to rounding, so probabilities are clipped.
         yield Band(top, np.clip(open_rows[:done], 0, 1))
         if not last:
@@ -95,20 +103,24 @@ def places(height: int, width: int, config: WindowConfig | None = None) -> list[
     config = config or WindowConfig()
     down = Axis.cover(height, config.window, config.stride, fit=config.fit)
     across = Axis.cover(width, config.window, config.stride, fit=config.fit)
-    return [(top, left, down.size, across.size) for top in down.starts for left in across.starts]
+    return [
+        (top, left, rows, columns)
+        for top, rows in zip(down.starts, down.sizes, strict=True)
+        for left, columns in zip(across.starts, across.sizes, strict=True)
+    ]
 
 
 def _windows(source: PageSource, down: Axis, across: Axis) -> Iterator[RGB]:
     """Yield every window, line by line; rows shared by two lines of windows are read once."""
     held = np.empty((0, source.width, 3), np.uint8)
     first = 0
-    for top in down.starts:
+    for top, height in zip(down.starts, down.sizes, strict=True):
         end = first + len(held)
-        fresh = source.rows(max(top, end), top + down.size)
+        fresh = source.rows(max(top, end), top + height)
         held = fresh if end <= top else np.concatenate([held[top - first :], fresh])
         first = top
-        for left in across.starts:
-            yield np.ascontiguousarray(held[:, left : left + across.size])
+        for left, width in zip(across.starts, across.sizes, strict=True):
+            yield np.ascontiguousarray(held[:, left : left + width])
 
 
 def probability(

@@ -21,19 +21,21 @@ from itertools import tee
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from scipy import ndimage
 
-from drmamba.config import InferenceConfig
+from drmamba.config import InferenceConfig, ModelConfig
 from drmamba.images import RGB, ArraySource, PageSource
 from drmamba.inference.analysis import PageAnalysis
 from drmamba.inference.analysis.contrast import contrast
+from drmamba.inference.analysis.filters import gaussian
 from drmamba.inference.analysis.strokes import Strokes
 from drmamba.inference.analysis.tones import Tones
 from drmamba.inference.tiling import Band, Predict, Probability, WindowPlace
 
-# Pixels; pages with strokes narrower than NARROWEST are enlarged until strokes are FINE pixels wide, and pages with
-# strokes wider than WIDEST are reduced to BROAD. docs/performance.md has the figures of benchmarks/resolution.py.
-NARROWEST, FINE, BROAD, WIDEST = 3.0, 5.0, 8.0, 11.0
+# Pages with strokes narrower than this share of the width that a model asks for are enlarged to that width.
+NARROWEST = 0.6
+# Pixels; pages with strokes wider than WIDEST are reduced to BROAD. docs/performance.md has the figures of
+# benchmarks/resolution.py.
+BROAD, WIDEST = 8.0, 11.0
 LARGEST_ZOOM = 3.0  # times; no page is enlarged further
 LARGEST_PAGE = 16_000_000  # pixels; no page is enlarged beyond this size, which would take too much time
 RESAMPLING = Image.Resampling.BICUBIC
@@ -98,13 +100,20 @@ class PageView:
 
 
 def choose_view(
-    source: PageSource, analysis: PageAnalysis, config: InferenceConfig, predict: Predict
+    source: PageSource,
+    analysis: PageAnalysis,
+    config: InferenceConfig,
+    predict: Predict,
+    stroke_width: float = ModelConfig.stroke_width,
 ) -> PageView:
-    """Return how the network is to see a page; `predict` is asked if the page does not show which way is up."""
+    """Return how the network is to see a page; `predict` is asked if the page does not show which way is up.
+
+    `stroke_width` is the width to which the model wants much narrower strokes to be enlarged.
+    """
     inverted = config.invert and analysis.inverted
     if config.keep_bilevel and analysis.bilevel:
         return PageView(inverted=inverted, bilevel=True)
-    scale = fitting_scale(analysis.strokes, source) if config.scale == "auto" else config.scale
+    scale = fitting_scale(analysis.strokes, source, stroke_width) if config.scale == "auto" else config.scale
     noise = added_noise(analysis.tones) if config.add_noise else 0.0
     solid_ink = solid_ink_level(analysis.tones) if config.add_noise else 0.0
     tiles = [~tile for tile in analysis.tiles] if inverted else analysis.tiles
@@ -178,20 +187,22 @@ def _as_scan(window: RGB, noise: float) -> RGB:
 def _noise_pattern() -> NDArray[np.float32]:
     """Return soft noise with a standard deviation of 1 that repeats without a seam."""
     noise = np.random.default_rng(0).standard_normal((PATTERN_SIDE, PATTERN_SIDE), np.float32)
-    soft = ndimage.gaussian_filter(noise, NOISE_WIDTH, mode="wrap")
+    soft = gaussian(noise, NOISE_WIDTH, mode="wrap")
     return np.asarray(soft / soft.std(), np.float32)
 
 
 # Scale and polarity
 
 
-def fitting_scale(strokes: Strokes | None, source: PageSource) -> float:
+def fitting_scale(
+    strokes: Strokes | None, source: PageSource, stroke_width: float = ModelConfig.stroke_width
+) -> float:
     """Return the scale that brings a page's strokes to a good width; 1 unless they are far off."""
-    if strokes is None or NARROWEST <= strokes.width <= WIDEST:
+    if strokes is None or NARROWEST * stroke_width <= strokes.width <= WIDEST:
         return 1.0
     if strokes.width > WIDEST:
         return BROAD / strokes.width
-    return min(FINE / strokes.width, largest_zoom(source.height, source.width))
+    return min(stroke_width / strokes.width, largest_zoom(source.height, source.width))
 
 
 def largest_zoom(height: int, width: int) -> float:

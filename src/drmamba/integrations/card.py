@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from drmamba.checkpoint import Provenance
@@ -13,8 +14,19 @@ FOLDS = "leave_one_year_out"  # key of provenance.metrics with the scores of a r
 DEFAULT_FM = "everyday_fm"  # key of a fold's FM by the default protocol, as in the first model files
 
 
-def card(place: str, network: ModelConfig, provenance: Provenance, licence: str) -> str:
-    """Return the card of a model, from its provenance; `place` is OWNER/NAME on the Hub, or a preset's name."""
+def card(
+    place: str,
+    network: ModelConfig,
+    provenance: Provenance,
+    licence: str,
+    digests: Mapping[str, str] | None = None,
+) -> str:
+    """Return the card of a model, from its provenance; `place` is OWNER/NAME on the Hub, or a preset's name.
+
+    digests: the sha256 of each of the model's files, by name.
+    """
+    listed = "".join(f"| `{name}` | `{digest}` |\n" for name, digest in (digests or {}).items())
+    files = f"## Files\n\n| file | sha256 |\n|---|---|\n{listed}\n" if listed else ""
     facts = {
         "license": licence,
         "library_name": "drmamba",
@@ -60,7 +72,7 @@ settings of the network are in the model file's header.
 
 {_scores(provenance)}
 
-## Limits
+{files}## Limits
 
 The scores hold for the pages named above them; other material may give worse results. The network has learned from
 scans of text: it is not meant for photographs, tonal drawings and colour prints, and it takes ruled lines for paper

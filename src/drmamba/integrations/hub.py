@@ -31,7 +31,7 @@ def push(
     name = parse_id(repository)
     if name is None or name[1] is not None:
         raise ConfigError(f"{repository!r} is not a repository on the Hub; give it as OWNER/NAME")
-    path = find_model(model)
+    path = find_model(model, EngineConfig(runtime="torch"))
     if path is None:
         raise CheckpointError(f"there are no weights of {str(model)!r} to push; give a trained model file")
     network, provenance = read_header(path)

@@ -1,4 +1,4 @@
-"""OCR-D processor `ocrd-drmamba-binarize`: binarized pages, regions or lines as AlternativeImage.
+"""The OCR-D processor `ocrd-drmamba-binarize` adds binarized pages, regions or lines as AlternativeImage.
 
 ocrd-drmamba-binarize -I OCR-D-IMG -O OCR-D-BIN -P operation_level page
 """
@@ -24,16 +24,16 @@ try:
     from ocrd_models.ocrd_page import AlternativeImageType, OcrdPage
 except ModuleNotFoundError as error:
     if error.name != "ocrd":
-        raise  # it is there, but broken
+        raise  # ocrd is installed, but one of its own dependencies is missing
     raise MissingExtra("ocrd", "ocrd") from error
 
 EXECUTABLE = "ocrd-drmamba-binarize"
 FEATURE = "binarized"
-ORIENTATION = 274  # EXIF
+ORIENTATION = 274  # number of the EXIF tag that holds the orientation
 
 
 class DRMambaBinarize(Processor):  # type: ignore[misc]
-    """Binarize the images of a workspace; coordinates stay what they are."""
+    """Binarize the images of a workspace. Coordinates in the PAGE files do not change."""
 
     # Every page runs on all cores already, and the threads that do so would not survive a fork.
     max_workers = 1
@@ -41,16 +41,16 @@ class DRMambaBinarize(Processor):  # type: ignore[misc]
 
     @property
     def metadata_filename(self) -> str:
-        """Where the tool's description is, seen from the package."""
+        """The path of the tool's description, relative to the package."""
         return "integrations/ocrd-tool.json"
 
     @property
     def executable(self) -> str:
-        """The tool's name, whoever runs it."""
+        """The tool's name, whichever program runs it."""
         return EXECUTABLE
 
     def setup(self) -> None:
-        """Load the model: what is wrong with it is said before any page is."""
+        """Load the model, so that a problem with it is reported before any page is processed."""
         given = self.parameter
         self.settings = InferenceConfig(
             threshold=given["threshold"],
@@ -58,7 +58,7 @@ class DRMambaBinarize(Processor):  # type: ignore[misc]
             keep=given["keep"],
             context=given["context"],
             scale=given["scale"] or "auto",
-            margins=given["operation_level"] == "page",  # parts of a page have none
+            margins=given["operation_level"] == "page",  # regions and lines have no margins
         )
         engine = EngineConfig(device=given["device"], workers=int(given["workers"]))
         self.binarizer = Binarizer.from_pretrained(
@@ -66,18 +66,18 @@ class DRMambaBinarize(Processor):  # type: ignore[misc]
         )
 
     def shutdown(self) -> None:
-        """Let go of the model, whose threads then end by themselves.
+        """Release the model, whose threads then end by themselves.
 
-        OCR-D also calls this from `__del__`, so from the garbage collector, at any point of any thread. Waiting
-        for threads there is a deadlock when that point is inside the start of another thread.
+        OCR-D also calls this from `__del__`, and thus from the garbage collector at any point of any thread. Waiting
+        for threads here would be a deadlock if that point is inside the start of another thread.
         """
         self.binarizer = None
 
     def process_page_pcgts(self, *input_pcgts: OcrdPage | None, page_id: str | None = None) -> OcrdPageResult:
-        """Binarize one page's image or those of its segments, as the level says.
+        """Binarize the image of a page, or those of its regions or lines, depending on `operation_level`.
 
-        Each result is a new AlternativeImage with all features of its source and `binarized`. The source is the
-        best image that is not binarized yet: cropped and deskewed ones, whose features are kept, come first.
+        Each result is a new AlternativeImage with all features of its source and the feature `binarized`. The source
+        is the best image that is not binarized yet; cropped and deskewed images are preferred.
         """
         (pcgts,) = input_pcgts
         assert pcgts is not None
@@ -90,7 +90,9 @@ class DRMambaBinarize(Processor):  # type: ignore[misc]
             return result
         regions = page.get_AllRegions(classes=["Text"])
         if not regions:
-            self.logger.warning("page %s has no text regions; segment it before, or binarize pages", page_id)
+            self.logger.warning(
+                "page %s has no text regions; segment it first, or set operation_level to page", page_id
+            )
         for region in regions:
             part = self.workspace.image_from_segment(region, image, coords, feature_filter=FEATURE)
             segments = [(region, *part)]
@@ -107,9 +109,9 @@ class DRMambaBinarize(Processor):  # type: ignore[misc]
     def _binarized(
         self, owner: Any, page_id: str | None, image: Image.Image, coords: dict[str, Any], suffix: str
     ) -> OcrdPageResultImage:
-        """Binarize an image of a page or segment, and annotate it there."""
+        """Binarize the image of a page or segment, and add the result to its owner."""
         assert self.binarizer is not None
-        image.getexif().pop(ORIENTATION, None)  # PAGE counts pixels as they are stored
+        image.getexif().pop(ORIENTATION, None)  # PAGE coordinates refer to pixels as they are stored
         page = self.binarizer.binarize(as_page_source(image), self.settings, keep="ink")
         flags = "; ".join(FLAGS[flag] for flag in page.quality.flags)
         if flags:
@@ -123,11 +125,12 @@ class DRMambaBinarize(Processor):  # type: ignore[misc]
         return OcrdPageResultImage(picture, suffix, alternative)
 
     def _model(self, name: str) -> str | Path:
-        """A file among OCR-D's resources or anywhere else; other names mean what they mean everywhere."""
+        """Return the file if the name is one of OCR-D's resources or a path; other names are returned unchanged."""
         if name in PRESETS:
             return name
         try:
-            return Path(self.resolve_resource(name)).resolve()  # the processor will change its folder
+            # The path must be absolute, because the processor changes its working directory later.
+            return Path(self.resolve_resource(name)).resolve()
         except ResourceNotFoundError:
             return name
 
@@ -135,5 +138,5 @@ class DRMambaBinarize(Processor):  # type: ignore[misc]
 @click.command()
 @ocrd_cli_options
 def command(*args: Any, **kwargs: Any) -> Any:
-    """What `ocrd-drmamba-binarize` runs."""
+    """Run the processor; this is the program `ocrd-drmamba-binarize`."""
     return ocrd_cli_wrap_processor(DRMambaBinarize, *args, **kwargs)

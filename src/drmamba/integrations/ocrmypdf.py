@@ -1,9 +1,10 @@
-"""OCRmyPDF plugin: tesseract reads the binarized page; with `--drmamba-keep` the PDF shows it, too.
+"""The OCRmyPDF plugin lets tesseract read the binarized page; with `--drmamba-keep` the PDF shows it, too.
 
     ocrmypdf --plugin drmamba.integrations.ocrmypdf scan.pdf out.pdf
 
-Pages run in OCRmyPDF's own threads or processes. Threads share one model with as many workers as there are `--jobs`;
-a process has a model of its own with one worker. Either way no more than `--jobs` windows are under way at once.
+OCRmyPDF processes pages in threads or processes of its own. Threads share one model with as many workers as there are
+`--jobs`; each process has a model of its own with one worker. Either way no more than `--jobs` windows are computed
+at once.
 """
 
 from __future__ import annotations
@@ -31,54 +32,58 @@ try:
     from ocrmypdf import BadArgsError, ExitCodeException, hookimpl
 except ModuleNotFoundError as error:
     if error.name != "ocrmypdf":
-        raise  # it is there, but broken
+        raise  # ocrmypdf is installed, but one of its own dependencies is missing
     raise MissingExtra("ocrmypdf", "ocrmypdf") from error
 
 DEFAULT, ENGINE, MODEL = InferenceConfig(), EngineConfig(), DEFAULT_MODEL
-DOUBTFUL = ("uncertain", "dense", "blank")  # flags of pages that someone should look at
+DOUBTFUL = ("uncertain", "dense", "blank")  # flags of pages that a person should look at
 
 log = logging.getLogger(__name__)
 _loading = threading.Lock()
-_binarizers: dict[tuple[int, str, str, int], Binarizer] = {}  # threads do not survive a fork: by process
+# The key begins with the process, because the threads of a Binarizer do not survive a fork.
+_binarizers: dict[tuple[int, str, str, int], Binarizer] = {}
 
 
 @hookimpl
 def add_options(parser: ArgumentParser) -> None:
-    """`--drmamba-*`; in Python, keyword arguments `drmamba_*` of `ocrmypdf.ocr`."""
+    """Add `--drmamba-*`; in Python these are keyword arguments `drmamba_*` of `ocrmypdf.ocr`."""
     group = parser.add_argument_group(
-        "drmamba", "Binarize pages with the DR-Mamba network before they are read"
+        "drmamba", "Binarize pages with the DR-Mamba network before tesseract reads them."
     )
     group.add_argument(
         "--drmamba-keep",
         action="store_true",
-        help="Show the black-and-white pages in the PDF in place of the scans. (Pages that have text already, "
-        "or no picture, stay as they are unless --force-ocr is given.)",
+        help="Show the black-and-white pages in the PDF instead of the scans. (Pages that already have text, "
+        "or have no image, do not change unless --force-ocr is given.)",
     )
     group.add_argument(
-        "--drmamba-model", default=MODEL, help="A preset's name, a file or a Hub id (default: %(default)s)"
+        "--drmamba-model",
+        default=MODEL,
+        help="The network: a preset, a model file, or a repository on the Hugging Face Hub. (default: %(default)s)",
     )
     group.add_argument(
         "--drmamba-threshold",
         type=float,
         default=DEFAULT.threshold,
-        help="Pixels with a probability above this are ink (default: %(default)s)",
+        help="Pixels with a probability above this are ink. (default: %(default)s)",
     )
     group.add_argument(
         "--drmamba-suppress",
         type=float,
         default=DEFAULT.suppress,
-        help="The strength of background suppression; 0 turns it off, above 1 is stronger (default: %(default)s)",
+        help="How strongly the background is suppressed: 0 not at all, 1 as the model chooses, more than 1 more "
+        "strongly. (default: %(default)s)",
     )
     group.add_argument(
         "--drmamba-scale",
         type=_scale,
         default=DEFAULT.scale,
-        help="The scale at which the network sees a page, auto or a number (default: %(default)s)",
+        help="The factor by which a page is scaled for the network: auto or a number. (default: %(default)s)",
     )
     group.add_argument(
         "--drmamba-device",
         default=ENGINE.device,
-        help="The device, such as auto, cpu, cuda or cuda:1 (default: %(default)s)",
+        help="The device: auto, cpu, cuda or, for example, cuda:1. (default: %(default)s)",
     )
 
 
@@ -95,32 +100,32 @@ def check_options(options: OcrOptions) -> None:
         raise BadArgsError(str(error)) from error
     if _option(options, "keep", False) and options.redo_ocr:
         raise BadArgsError(
-            "--drmamba-keep replaces the pages that --redo-ocr must leave alone; give one of them"
+            "--drmamba-keep replaces the pages that --redo-ocr must not change; give only one of the two options"
         )
 
 
 @hookimpl
 def validate(pdfinfo: PdfInfo, options: OcrOptions) -> None:
-    """Ask OCRmyPDF for whole page pictures, which it makes only in its force mode, of scanned pages alone."""
+    """Ask OCRmyPDF to render scanned pages, and no others, as images, which it does only in its force mode."""
     if not _option(options, "keep", False) or not options.lossless_reconstruction:
         return
-    asked = [page for page in pdfinfo.pages if page and (not options.pages or page.pageno in options.pages)]
-    if not options.skip_text and any(page.has_text for page in asked):
-        return  # OCRmyPDF stops there itself, and says which options there are
-    scans = {page.pageno for page in asked if page.images and not page.has_text}
+    chosen = [page for page in pdfinfo.pages if page and (not options.pages or page.pageno in options.pages)]
+    if not options.skip_text and any(page.has_text for page in chosen):
+        return  # OCRmyPDF stops at such a page with a message that names the options
+    scans = {page.pageno for page in chosen if page.images and not page.has_text}
     if not scans:
         return
     options.mode = "force"
     if len(scans) < len(pdfinfo):
         options.pages = scans
-        options.use_threads = True  # OCRmyPDF (17.13) cannot hand a choice of pages to other processes
+        options.use_threads = True  # OCRmyPDF 17.13 cannot pass a choice of pages to other processes
 
 
 @hookimpl(wrapper=True)
 def filter_ocr_image(
     page: PageContext, image: Image.Image
 ) -> Generator[None, Image.Image | None, Image.Image]:
-    """What tesseract reads, after other plugins had their turn."""
+    """Return the image that tesseract reads; other plugins have filtered it before."""
     filtered = yield
     filtered = image if filtered is None else filtered
     if filtered.mode == "1":
@@ -129,19 +134,19 @@ def filter_ocr_image(
     if _option(page.options, "keep", False) and filtered is image and _read_as_shown(page.options):
         result.save(_kept(page))
     picture = result.bitmap.image()
-    picture.info["dpi"] = filtered.info["dpi"]  # where the text layer goes depends on it
+    picture.info["dpi"] = filtered.info["dpi"]  # the position of the text layer depends on it
     return picture
 
 
 @hookimpl
 def filter_page_image(page: PageContext, image_filename: Path) -> Path | None:
-    """The picture that the PDF shows."""
+    """Return the image that the PDF shows, or None for the scan."""
     from PIL import Image
 
     if not _option(page.options, "keep", False):
         return None
     kept = _kept(page)
-    if not kept.exists():  # tesseract read nothing, or something else
+    if not kept.exists():  # tesseract read no image, or a different one
         with Image.open(image_filename) as image:
             if image.mode == "1":
                 return None
@@ -154,16 +159,15 @@ def _kept(page: PageContext) -> Path:
 
 
 def _read_as_shown(options: OcrOptions) -> bool:
-    """Whether the picture that is read is the one that is shown, so that one result serves both."""
+    """Return whether the image for tesseract is also the one for the PDF, so that one result serves both."""
     return not (
         options.clean or options.clean_final or options.remove_vectors or options.max_ocr_image_mpixels
     )
 
 
 def _option(options: OcrOptions, name: str, default: Any) -> Any:
-    return getattr(
-        options, f"drmamba_{name}", default
-    )  # a program that calls ocrmypdf may leave any of them out
+    # A program that calls ocrmypdf may leave out any option.
+    return getattr(options, f"drmamba_{name}", default)
 
 
 def _config(options: OcrOptions) -> InferenceConfig:
@@ -182,12 +186,12 @@ def _binarized(options: OcrOptions, image: Image.Image) -> BinarizedPage:
         raise ExitCodeException(f"drmamba: {error}") from error
     doubts = "; ".join(FLAGS[flag] for flag in result.quality.flags if flag in DOUBTFUL)
     if doubts:
-        log.warning("look at this page: %s", doubts)
+        log.warning("a person should look at this page: %s", doubts)
     return result
 
 
 def _binarizer(options: OcrOptions) -> Binarizer:
-    """The model of this process, loaded when its first page comes."""
+    """Return the model of this process, which is loaded when the first page arrives."""
     from drmamba.inference.binarizer import UNTRAINED, Binarizer, UntrainedWarning
 
     model, device = _option(options, "model", MODEL), _option(options, "device", ENGINE.device)
@@ -196,7 +200,7 @@ def _binarizer(options: OcrOptions) -> Binarizer:
     with _loading:
         if key not in _binarizers:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UntrainedWarning)  # said below, as this program says things
+                warnings.simplefilter("ignore", UntrainedWarning)  # logged below instead
                 loaded = Binarizer.from_pretrained(model, engine=EngineConfig(device=device, workers=workers))
             if not loaded.provenance.trained:
                 log.warning(UNTRAINED.format(model))

@@ -7,11 +7,14 @@ context_3   float32 (batch, C3, rows / 16, columns / 16), only in models with pa
             each window, where rows and columns are the window's height and width padded to multiples of 32; zeros
             for windows without a page
 context_4   float32 (batch, C4, rows / 32, columns / 32), likewise
+explain     bool (), whether the maps are computed; it may be left out and is false then
 ->  probability  float32 (batch, height, width), of ink
+    maps         float32 (batch, 4, rows / 4, columns / 4): D, B, beta and beta * B at suppress = 1, each the mean over
+                 the channels of the block; empty unless `explain` is true
     features_3, features_4  only in models with page context: F_3 and F_4 of `page`, which is a whole page, reduced
 
 A model with page context computes the features of a whole page if the context is empty, (0, C3, 0, 0) and
-(0, C4, 0, 0); the probability is empty then. If there is a context, the features are empty.
+(0, C4, 0, 0); the probability and the maps are empty then. If there is a context, the features are empty.
 """
 
 from __future__ import annotations
@@ -33,7 +36,6 @@ from drmamba.config import STRIDES, Directions, EngineConfig, ModelConfig
 from drmamba.errors import BackendError, CheckpointError, MissingExtra
 from drmamba.files import write_atomic
 from drmamba.inference.models import load_model
-from drmamba.inference.runtime import onnx as onnx_runtime
 from drmamba.inference.runtime.base import ReducedPage, Windows
 from drmamba.inference.runtime.onnx import OnnxRuntime
 from drmamba.inference.runtime.torch import TorchRuntime
@@ -42,12 +44,14 @@ from drmamba.integrations.onnx_graph import (
     BEFORE,
     DOMAIN,
     IR,
+    MAPS,
     OPSET,
     SOFTPLUS,
     jobs,
     scan_function,
     split_by_job,
 )
+from drmamba.model.cost import gflops, parameters
 from drmamba.model.efficientnet import SameConv2d
 from drmamba.model.fuse import fused
 from drmamba.model.network import DRMamba
@@ -61,7 +65,7 @@ def export(model: str | Path, path: str | Path) -> float:
 
     No file is written if the difference is larger than TOLERANCE, or if ONNX's own checker refuses the model.
     """
-    _library(), onnx_runtime.library()  # A missing library must be reported before the work.
+    _library()  # A missing library must be reported before the work.
     network, provenance, sha256 = load_model(model, EngineConfig(runtime="torch"))
     if not isinstance(network, DRMamba):
         raise CheckpointError(f"{model} is not a network that can be exported")
@@ -87,13 +91,19 @@ def convert(network: DRMamba, provenance: Provenance, sha256: str = "") -> bytes
     model = onnx.compose.merge_models(
         model, onnx.parser.parse_model(AFTER), [("logits", "logits"), ("size", "size")]
     )
+    model = onnx.compose.merge_models(
+        model, onnx.parser.parse_model(MAPS), [(name, name) for name in ("D", "B", "beta")]
+    )
     if network.context is not None:
         context = network.context
         choice = onnx.parser.parse_model(jobs(context.f3.out_channels, context.f4.out_channels))
         split_by_job(model.graph, choice.graph)
+    # An input with an initializer may be left out.
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(False), "explain"))
     model.producer_name, model.producer_version = "drmamba", drmamba.__version__
     model.doc_string = __doc__ or ""
     facts = header(network.config, provenance) | {"weights_sha256": sha256}
+    facts |= {"parameters": str(parameters(network.config)), "gflops_512": f"{gflops(network.config):.2f}"}
     onnx.helper.set_model_props(model, facts)
     del model.opset_import[:]
     model.opset_import.append(onnx.helper.make_opsetid("", OPSET))  # Everything else has been inlined.
@@ -143,9 +153,10 @@ class Core(nn.Module):
         context_3: Tensor | None = None,
         context_4: Tensor | None = None,
     ) -> tuple[Tensor, ...]:
-        """Compute logits (B, H, W) from (B, 3, H, W), H and W multiples of 32; with page context also F_3 and F_4.
+        """Compute logits (B, H, W) from (B, 3, H, W), H and W multiples of 32, and the block's maps (B, h, w, d).
 
-        The context was sampled under the windows already, so that, unlike in `DRMamba.decoded`, it is only added.
+        With page context, F_3 and F_4 are computed as well. The context was sampled under the windows already, so that,
+        unlike in `DRMamba.decoded`, it is only added.
         """
         network, block = self.network, self.network.block
         features = list(network.encoder((image - network.mean) / network.std))
@@ -153,15 +164,16 @@ class Core(nn.Module):
         if context_3 is not None and context_4 is not None:
             features[2:] = features[2] + context_3, features[3] + context_4
         u = network.decoder(features, () if convention is None else network.offsets(convention))
-        s, g, delta, beta = block.gated(u, suppress)
+        s, g, delta, beta = block.gated(u)
         b = g * s
         if self.dual:  # One scan computes both routes.
             delta, b = torch.cat([delta, delta], -1), torch.cat([b, g - b], -1)
         sums = torch.onnx.ops.symbolic(
             f"{DOMAIN}::Scans", (-delta * self.rates, b), dtype=b.dtype, shape=b.shape, version=1
         )
-        D, B = sums.chunk(2, -1) if self.dual else (sums, sums)
-        return network.reconstruction(block.joined(u, D, block.scaled(B), beta), image), *found
+        D, B = sums.chunk(2, -1) if self.dual else (sums, torch.zeros_like(sums))
+        B = block.scaled(B)
+        return network.reconstruction(block.joined(u, D, B, beta * suppress), image), D, B, beta, *found
 
 
 class SameConv(nn.Module):
@@ -212,7 +224,7 @@ def _exported(network: DRMamba) -> Any:
         "suppress": torch.tensor(1.0),
     }
     shapes: dict[str, Any] = {"image": sized(1), "suppress": None}
-    outputs = ["logits"]
+    outputs = ["logits", "D", "B", "beta"]
     if network.convention is not None:
         inputs["convention"], shapes["convention"] = torch.tensor(0), None
     if network.context is not None:
@@ -266,8 +278,13 @@ def _strip(graph: Any) -> None:
     graph.ClearField("value_info")  # Every runtime infers it.
 
 
+def exportable(config: ModelConfig) -> bool:
+    """Return whether a network can be exported."""
+    return config.encoder != "vmamba_tiny" and config.block.directions in DIRECTIONS
+
+
 def _refuse(config: ModelConfig) -> None:
-    if config.encoder == "vmamba_tiny" or config.block.directions not in DIRECTIONS:
+    if not exportable(config):
         known = " or ".join(str(d) for d in get_args(Directions) if d in DIRECTIONS)
         raise BackendError(
             f"the encoder {config.encoder} with {config.block.directions} scan directions cannot be exported; "

@@ -3,6 +3,7 @@
 A model with page context does one of two jobs: it decodes windows or, if no context is given, computes the features of
 a page. Both need the encoder; the rest is in the two branches of an `If`, of which one runs. (ONNX Runtime's option
 `only_execute_path_to_fetches` would need no branches, but its builds for inference run every node all the same.)
+For the same reason the maps of the block are in a branch that runs only if the input `explain` asks for them.
 
 The scan of Eqs. (9), (10) and (12) is computed in chunks, which are the rows (or the columns) of the map. Three ONNX
 `Scan` operators do the work. The first advances all rows in parallel, one token per step, and gives the state at the
@@ -23,6 +24,7 @@ from drmamba.config import Directions
 
 OPSET = 18  # version of the operators
 IR = 9  # version of the file format
+JOB_OUTPUTS = ("probability", "maps", "features_3", "features_4")  # of a model that does one of two jobs
 DOMAIN = "drmamba"  # namespace of the functions below, which are inlined before a model is written
 
 BEFORE = f"""
@@ -52,6 +54,35 @@ after (float[batch, rows, columns] logits, int64[2] size) => (float[batch, heigh
     start = Constant <value_ints = [0, 0]> ()
     axes = Constant <value_ints = [1, 2]> ()
     probability = Slice (whole, start, size, axes)
+}}
+"""
+
+# The means of D, B, beta and beta * B over the channels, if they are asked for, and nothing otherwise.
+MAPS = f"""
+<ir_version: {IR}, opset_import: ["": {OPSET}]>
+explanation (bool explain, float[batch, h, w, d] D, float[batch, h, w, d] B, float[batch, h, w, d] beta) => (
+    float[explained, 4, rows_4, columns_4] maps
+) {{
+    maps = If (explain) <
+        then_branch = explained () => (float[n, 4, h, w] map_means) {{
+            map_taken = Mul (beta, B)
+            map_last = Constant <value_ints = [-1]> ()
+            map_first = Constant <value_ints = [1]> ()
+            mean_D = ReduceMean <keepdims = 0> (D, map_last)
+            mean_B = ReduceMean <keepdims = 0> (B, map_last)
+            mean_beta = ReduceMean <keepdims = 0> (beta, map_last)
+            mean_taken = ReduceMean <keepdims = 0> (map_taken, map_last)
+            plane_D = Unsqueeze (mean_D, map_first)
+            plane_B = Unsqueeze (mean_B, map_first)
+            plane_beta = Unsqueeze (mean_beta, map_first)
+            plane_taken = Unsqueeze (mean_taken, map_first)
+            map_means = Concat <axis = 1> (plane_D, plane_B, plane_beta, plane_taken)
+        }},
+        else_branch = unexplained () => (float[n, 4, h, w] no_means) {{
+            map_shape = Constant <value_ints = [0, 4, 0, 0]> ()
+            no_means = ConstantOfShape (map_shape)
+        }}
+    >
 }}
 """
 
@@ -155,15 +186,17 @@ def jobs(c3: int, c4: int) -> str:
 <ir_version: {IR}, opset_import: ["": {OPSET}]>
 jobs (float[windows, {cells_3}] context_3, float[windows, {cells_4}] context_4) => (
     float[batch, height, width] probability,
+    float[explained, 4, rows_4, columns_4] maps,
     float[batch, {cells_3}] features_3,
     float[batch, {cells_4}] features_4
 ) {{
     job_given = Size (context_3)
     job_nothing = Constant <value_int = 0> ()
     job_is_windows = Greater (job_given, job_nothing)
-    probability, features_3, features_4 = If (job_is_windows) <
+    probability, maps, features_3, features_4 = If (job_is_windows) <
         then_branch = windows () => (
-            float[batch, height, width] job_probability, float[n, {c3}, h, w] no_3, float[n, {c4}, h, w] no_4
+            float[batch, height, width] job_probability, float[explained, 4, rows_4, columns_4] job_maps,
+            float[n, {c3}, h, w] no_3, float[n, {c4}, h, w] no_4
         ) {{
             shape_3 = Constant <value_ints = [0, {c3}, 0, 0]> ()
             shape_4 = Constant <value_ints = [0, {c4}, 0, 0]> ()
@@ -171,11 +204,13 @@ jobs (float[windows, {cells_3}] context_3, float[windows, {cells_4}] context_4) 
             no_4 = ConstantOfShape (shape_4)
         }},
         else_branch = page () => (
-            float[n, h, w] no_probability,
+            float[n, h, w] no_probability, float[n, 4, h, w] no_maps,
             float[batch, {cells_3}] job_features_3, float[batch, {cells_4}] job_features_4
         ) {{
             no_pixels = Constant <value_ints = [0, 0, 0]> ()
             no_probability = ConstantOfShape (no_pixels)
+            no_cells = Constant <value_ints = [0, 4, 0, 0]> ()
+            no_maps = ConstantOfShape (no_cells)
         }}
     >
 }}
@@ -189,7 +224,7 @@ def split_by_job(graph: Any, choice: Any) -> None:
     """
     branches = {attribute.name: attribute.g for attribute in choice.node[-1].attribute}
     windows, page = branches["then_branch"], branches["else_branch"]
-    for_windows = _needed(graph, {"probability"})
+    for_windows = _needed(graph, {"probability", "maps"})
     for_page = _needed(graph, {"features_3", "features_4"})
     nodes, weights = list(graph.node), list(graph.initializer)
     used = {"": _read(nodes[i] for i in for_windows & for_page)}
@@ -197,11 +232,7 @@ def split_by_job(graph: Any, choice: Any) -> None:
         made = [nodes[i] for i in sorted(own)]
         for node in made:
             for place, name in enumerate(node.output):
-                if name in (
-                    "probability",
-                    "features_3",
-                    "features_4",
-                ):  # The outputs of the `If` have these names.
+                if name in JOB_OUTPUTS:  # The outputs of the `If` have these names.
                     node.output[place] = f"job_{name}"
         branch.node.extend(made)
         used[branch.name] = _read(made)

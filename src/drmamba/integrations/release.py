@@ -1,4 +1,4 @@
-"""A model for publication: half the size, with the scores of its folds, and a model card beside it."""
+"""A model for publication: half the size, with the scores of its folds, exported to ONNX, and with a model card."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ from drmamba.errors import CheckpointError, ConfigError, DataError
 from drmamba.experiments.report import CONTEST
 from drmamba.experiments.studies.leave_one_out_report import DEFAULT_KEY
 from drmamba.experiments.studies.run_series import incomplete
-from drmamba.files import write_atomic
+from drmamba.files import sha256, write_atomic
+from drmamba.inference.models import EXPORTED
 from drmamba.integrations.card import DEFAULT_FM, FOLDS, card
+from drmamba.integrations.onnx import export, exportable
 
 
 def release(model: Path, output: Path, *, folds: Path | None = None, notes: str = "") -> None:
-    """Write a trained model as float16 to `output`, and its card beside it with the ending .md.
+    """Write a trained model as float16 to `output`, and beside it its export (.onnx) and its card (.md).
+
+    The export is made from the file that was written, so that both have the same weights. Networks that cannot be
+    exported have none.
 
     folds: the results.json of `drmamba loo` with the same recipe; a model that was trained on every page
     has no scores of its own.
@@ -37,9 +42,15 @@ def release(model: Path, output: Path, *, folds: Path | None = None, notes: str 
         provenance = replace(provenance, notes=f"{provenance.notes}. {notes}" if provenance.notes else notes)
     provenance = replace(provenance, metrics=metrics)
     checkpoint.save(output, network, provenance, half=True)
+    files = [output]
+    if exportable(network.config):
+        files.append(output.with_suffix(EXPORTED))
+        export(output, files[-1])
     config, stated = checkpoint.read_header(output)
     place = output.stem if output.stem in PRESETS else output.name
-    write_atomic(output.with_suffix(".md"), card(place, config, stated, PushConfig().licence).encode())
+    digests = {path.name: sha256(path) for path in files}
+    text = card(place, config, stated, PushConfig().licence, digests)
+    write_atomic(output.with_suffix(".md"), text.encode())
 
 
 def fold_scores(path: Path, network: ModelConfig) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from drmamba.compilation import compiled
 from drmamba.ops.threads import run_shared
 
 Pages = NDArray[np.float32]  # (B, H, W)
@@ -75,7 +75,7 @@ class _Compiled(torch.autograd.Function):
         return torch.from_numpy(result), None
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _forward(
     low: int, high: int, pages: Pages, skeleton: Pages, eroded: Pages, residues: Pages
 ) -> None:  # pragma: no cover - compiled
@@ -114,7 +114,7 @@ def _forward(
         skeleton[b] = np.float32(1) - rest
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _backward(
     low: int, high: int, received: Pages, result: Pages, eroded: Pages, residues: Pages
 ) -> None:  # pragma: no cover - compiled

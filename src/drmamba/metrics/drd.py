@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from drmamba.compilation import compiled
 from drmamba.metrics.counts import check_pages
 from drmamba.metrics.skeleton import Mask
 
@@ -28,7 +28,7 @@ def _reciprocals() -> NDArray[np.float64]:
 _W = _reciprocals()
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _distortion(prediction: Any, truth: Any, weights: Any) -> float:
     """The sum of DRD_k over the wrong pixels: how much the ground truth around each differs from it."""
     height, width = truth.shape

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from drmamba.compilation import compiled
 from drmamba.metrics.rings import links, nearest
 from drmamba.metrics.shapes import Components, chessboard
 from drmamba.metrics.skeleton import Mask
@@ -22,7 +22,7 @@ BLOCK = 16  # pixels whose maximum is stored, to search faster along straight sk
 Bytes = NDArray[np.uint8]
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _ordered(values: Any, labels: Any, count: int) -> Any:
     """The flat indices of the pixels that have a distance, component by component."""
     starts = np.zeros(count + 2, np.int64)
@@ -38,7 +38,7 @@ def _ordered(values: Any, labels: Any, count: int) -> Any:
     return places
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _find_across(links: Any, row: int, column: int) -> int:
     """Follow the links of a row to their end, and shorten the path for the next search."""
     while links[row, column] != column:
@@ -47,7 +47,7 @@ def _find_across(links: Any, row: int, column: int) -> int:
     return column
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _find_down(links: Any, row: int, column: int) -> int:
     """The same in a column."""
     while links[row, column] != row:
@@ -56,7 +56,7 @@ def _find_down(links: Any, row: int, column: int) -> int:
     return row
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _factors(
     distances: Any, skeleton: Any, across: Any, down: Any, near: Any, contour: Any, labels: Any, boxes: Any
 ) -> Any:
@@ -103,7 +103,7 @@ def _factors(
     return factors
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _extend_ends(factors: Any, skeleton: Any, places: Any) -> None:
     """Let the end of a line take the factor of its one neighbour, plus one.
 
@@ -126,13 +126,13 @@ def _extend_ends(factors: Any, skeleton: Any, places: Any) -> None:
             factors[y, x] = value + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _differs(area: int, own: int) -> bool:
     """Whether a neighbour has an area that differs from the pixel's own."""
     return area != 0 and area != own
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _peaks(distances: Any, factors: Any) -> Any:
     """Distance times factor, which is 0 off the skeleton, and its maxima over blocks of rows and columns."""
     height, width = distances.shape
@@ -149,7 +149,7 @@ def _peaks(distances: Any, factors: Any) -> Any:
     return peaks, by_row, by_column
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _area(
     y: int,
     x: int,
@@ -194,7 +194,7 @@ def _area(
     return best
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _areas(
     wanted: Any, distances: Any, across: Any, down: Any, near: Any, labels: Any, boxes: Any, peaks: Any,
     by_row: Any, by_column: Any,
@@ -253,7 +253,7 @@ def _areas(
     return result
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _raise_ridges(distances: Any, skeleton: Any) -> None:
     """Add one to a skeleton pixel if its four neighbours have its distance; beyond the edge it is its own neighbour."""
     height, width = distances.shape

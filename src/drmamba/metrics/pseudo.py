@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from drmamba.compilation import compiled
 from drmamba.errors import MetricError
 from drmamba.metrics.counts import Counts, count, precision, share
 from drmamba.metrics.skeleton import Mask, thin
@@ -44,7 +44,7 @@ def skeleton_f_measure(prediction: Mask, truth: Mask) -> float:
     return _harmonic(share(kept, bones, counts), precision(counts))
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _sums(prediction: Any, truth: Any, recall: Any, exact: Any) -> Any:
     """The sums of R_w over the ink found and over all ink, and of P_w over the ink found and over all predicted ink."""
     kept, ink, hit, found = 0.0, 0.0, 0.0, 0.0

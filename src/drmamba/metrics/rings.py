@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from drmamba.compilation import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def links(mask: Any) -> Any:
     """For every pixel, the next mask pixel in its row and in its column, or the size if there is none.
 
@@ -30,7 +31,7 @@ def links(mask: Any) -> Any:
     return across, down
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def hits(across: Any, down: Any, y: int, x: int, radius: int, boxes: Any, label: int, found: Any) -> int:
     """Write the flat indices of the pixels at exactly this distance inside the box; returns their number."""
     top, left, bottom, right = boxes[label, 0], boxes[label, 1], boxes[label, 2], boxes[label, 3]
@@ -57,7 +58,7 @@ def hits(across: Any, down: Any, y: int, x: int, radius: int, boxes: Any, label:
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _meets(across: Any, down: Any, y: int, x: int, radius: int, boxes: Any, label: int) -> bool:
     """Whether any pixel lies at exactly this distance, inside the box."""
     top, left, bottom, right = boxes[label, 0], boxes[label, 1], boxes[label, 2], boxes[label, 3]
@@ -72,7 +73,7 @@ def _meets(across: Any, down: Any, y: int, x: int, radius: int, boxes: Any, labe
     return bool(x + radius <= right and down[first, x + radius] <= last)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def nearest(across: Any, down: Any, distance: Any, y: int, x: int, boxes: Any, label: int) -> int:
     """The distance to the nearest mask pixel inside the box of a label, or -1 if there is none.
 

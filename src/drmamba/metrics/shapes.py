@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from drmamba.compilation import compiled
 from drmamba.metrics.skeleton import Mask
 
 FAR = 65535  # pixels; the distance if there is no seed
@@ -42,7 +42,7 @@ def components(mask: Mask) -> Components:
     return Components(labels, boxes)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _chessboard(seeds: Any) -> Any:
     height, width = seeds.shape
     distance = np.full((height + 2, width + 2), FAR, np.int32)

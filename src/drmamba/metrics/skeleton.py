@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from drmamba.compilation import compiled
 
 Mask = NDArray[np.bool_]
 
@@ -66,7 +67,7 @@ _REMOVE = np.array(
 )
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _erase(pixel: int, alive: Any, codes: Any, steps: Any) -> None:
     """Remove one pixel and update its eight neighbours."""
     alive[pixel] = False
@@ -74,7 +75,7 @@ def _erase(pixel: int, alive: Any, codes: Any, steps: Any) -> None:
         codes[pixel + steps[k]] &= 255 ^ (1 << ((k + 4) & 7))
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _thin(alive: Any, stride: int, remove: Any) -> None:
     """Thin a flat mask with an empty margin of one pixel, in place.
 

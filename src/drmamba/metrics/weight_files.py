@@ -33,9 +33,8 @@ def write_weights(folder: Path | str, name: str, weights: Weights) -> None:
     for path, values in zip(weight_paths(folder, name), (weights.recall, weights.precision), strict=True):
         known, places = np.unique(values, return_inverse=True)
         words = np.array([f"{value:.6f}  ".encode() for value in known.tolist()])
-        write_atomic(
-            path, words[places].tobytes()
-        )  # all words have the same length, because no value reaches 10
+        # All words have the same length, because no value reaches 10.
+        write_atomic(path, words[places].tobytes())
 
 
 def read_weights(folder: Path | str, name: str, truth: Mask) -> Weights | None:

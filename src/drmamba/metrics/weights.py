@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from drmamba.compilation import compiled
 from drmamba.metrics.medial import OUTSIDE, Medial, seed_empty
 from drmamba.metrics.rings import hits, links, nearest
 from drmamba.metrics.shapes import Components, chessboard, components
@@ -86,7 +86,7 @@ def _gap_widths(medial: Medial, wanted: Mask) -> NDArray[np.uint8]:
     return widths
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _quotients(distances: Any, bounds: Any, ceiling: float) -> Any:
     """Distance divided by bound, and 0 where there is no bound."""
     height, width = distances.shape
@@ -119,7 +119,7 @@ def _reached(shape: tuple[int, ...], parts: Components, margins: NDArray[np.int6
     return reached
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _positive_sums(steps: Any) -> Any:
     """Where the sum of the steps above and to the left of a pixel, including its own, is positive."""
     height, width = steps.shape[0] - 1, steps.shape[1] - 1
@@ -134,7 +134,7 @@ def _positive_sums(steps: Any) -> Any:
     return positive
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _gap_distances(away: Any, reached: Any, labels: Any, boxes: Any) -> Any:
     """The distance of paper from the contour as a byte, or OUTSIDE beyond the reach of all strokes.
 
@@ -164,7 +164,7 @@ def _gap_distances(away: Any, reached: Any, labels: Any, boxes: Any) -> Any:
     return distances
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _occupied(across: Any, boxes: Any) -> Any:
     """Whether each box holds any linked pixel; the hole of a rectangular frame holds none."""
     occupied = np.zeros(len(boxes), np.bool_)
@@ -177,7 +177,7 @@ def _occupied(across: Any, boxes: Any) -> Any:
     return occupied
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _surroundings(
     distances: Any, away: Any, contour: Any, owners: Any, strokes: Any, labels: Any, boxes: Any
 ) -> Any:

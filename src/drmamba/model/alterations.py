@@ -7,12 +7,20 @@ from typing import Literal, get_args
 
 from torch import Tensor, nn
 
-from drmamba.model.block import DualRouteBlock, Maps
+from drmamba.config import BlockConfig
+from drmamba.model.block import DualRouteBlock, Maps, gate_names
 from drmamba.model.network import DRMamba
 
 # D or B is zero, beta is its mean over the map, or the block's contribution is its mean over the map.
 Alteration = Literal["D=0", "B=0", "beta=mean", "block=mean"]
 ALTERATIONS: tuple[Alteration, ...] = get_args(Alteration)
+
+
+def applicable(config: BlockConfig) -> tuple[Alteration, ...]:
+    """The alterations of what a block has: a single route has no B, and not every fusion has a gate."""
+    if config.routes == "single":
+        return ("block=mean",)
+    return tuple(a for a in ALTERATIONS if a != "beta=mean" or "beta" in gate_names(config))
 
 
 def altered(network: DRMamba, alteration: Alteration) -> DRMamba:
@@ -39,7 +47,8 @@ class _AlteredBlock(nn.Module):
         if self.alteration == "D=0":
             D = D * 0
         elif self.alteration == "B=0":
-            B, beta = B * 0, beta * 0  # O = D, whatever the resting level of B
+            rest = self.block.B_0[:, None, None] if self.block.centred else 0
+            B, beta = B * 0 + rest, beta * 0  # nothing is added to D, by any fusion
         else:
             beta = beta.mean((2, 3), keepdim=True).expand_as(beta)
         found = Maps(D, B, beta)

@@ -13,7 +13,9 @@ from drmamba.config import Backend, BlockConfig
 from drmamba.ops import dual_route_scan, linear_scan, scan_orders
 
 SLOWEST = 1e-5  # smallest decay rate, which keeps A_B positive for any parameter value
-UNBALANCED_BETA = 0.5  # value of a gate that does not depend on the input, in unbalanced blocks
+MIDDLE_BETA = (
+    0.5  # value with which a gate starts, or at which it is fixed, if it does not balance the routes
+)
 TYPICAL_DELTA = math.log(2)  # softplus(0), the time scale before training
 GAP = 0.7  # initial A_D - A_B, at which the detail route remembers about two tokens
 
@@ -32,15 +34,17 @@ class DualRouteBlock(nn.Module):
     The states of Eqs. (9) and (10) are sums whose magnitude grows with the horizon of their route, 1 / (1 - a), so that
     the slow route would dominate the fast one. A balanced block starts with beta = (1 - a_B) / (1 - a_D) for a typical
     delta, channel by channel: then D and beta*B have the same magnitude, and no equation changes. In ablations without
-    a gate the same constants scale B.
+    a gate the same constants scale B; in ablations with one decay rate they scale all that enters the recurrence, so
+    that every channel has the magnitude that the fast route has in the full block.
 
     Even then D may contribute nothing: B hardly varies over a page, so that beta, which does, can modulate it like a
     carrier wave. In a centred block the constants scale B itself, and a learned resting level B_0 is subtracted,
     O = D - beta * (B - B_0): local structure has to pass through D, and B expresses how the background differs from
-    even paper.
+    even paper. Every fusion of a centred block works on D and B - B_0.
     """
 
-    balance: Tensor
+    balance: Tensor  # (d,), the factor of B
+    gain: Tensor  # (d,), the factor of g
 
     def __init__(self, width: int, config: BlockConfig, backend: Backend = "auto") -> None:
         super().__init__()
@@ -49,10 +53,8 @@ class DualRouteBlock(nn.Module):
         self.norm = nn.LayerNorm(width)
         self.project = nn.Linear(width, d)
         self.local = nn.Conv2d(d, d, 3, padding=1, groups=d)
-        self.has_beta = config.routes == "dual" and config.fusion == "subtract" and config.beta == "input"
-        self.gates = nn.Linear(
-            d, (4 if self.has_beta else 3) * d
-        )  # W_s, W_g, W_delta and W_beta, concatenated
+        self.has_beta = "beta" in gate_names(config)
+        self.gates = nn.Linear(d, len(gate_names(config)) * d)  # the rows of W_s, W_g, W_delta and W_beta
         # Horizons 1 / (delta * A_B), in tokens, for the typical delta.
         horizons = torch.exp(torch.linspace(math.log(config.horizons[0]), math.log(config.horizons[1]), d))
         self.rate_B = nn.Parameter(_softplus_inverse(1 / (TYPICAL_DELTA * horizons)))
@@ -60,36 +62,40 @@ class DualRouteBlock(nn.Module):
             self.A_gap = nn.Parameter(_softplus_inverse(torch.full((d,), GAP)))
         if config.routes == "dual" and config.fusion == "concat":
             self.join = nn.Linear(2 * d, d)
+        if config.output_gate:
+            self.output_gate = nn.Linear(width, d)
         self.out_norm = nn.LayerNorm(d)
         self.out = nn.Linear(d, width)
-        self.register_buffer("balance", self._balance(), persistent=False)
-        self.centred = config.centred and config.routes == "dual" and config.fusion == "subtract"
+        # The constants are part of the architecture: they follow from the horizons, not from learned rates.
+        with torch.no_grad():
+            _, A_B = self.rates()
+            fast = -torch.expm1(-TYPICAL_DELTA * (A_B + GAP))  # 1 - a_D of a block with two rates
+            ratio = (
+                -torch.expm1(-TYPICAL_DELTA * A_B) / fast
+            )  # of the fast route's magnitude to the slow one's
+        one = torch.ones_like(ratio)
+        two_rates = hasattr(self, "A_gap")
+        self.one_rate = config.balanced and not two_rates
+        self.register_buffer("balance", ratio if config.balanced and two_rates else one, persistent=False)
+        self.register_buffer("gain", ratio if self.one_rate else one, persistent=False)
+        self.centred = config.centred and config.routes == "dual"
         if self.centred:
             # On even ground each order sums g (1 - s) = 0.25 over the horizon, 1 / (1 - a_B), scaled to 1 / (1 - a_D).
-            A_D, _ = self.rates()
-            level = 0.25 * config.directions / -torch.expm1(-TYPICAL_DELTA * A_D.detach())
-            self.B_0 = nn.Parameter(level)
-        elif config.balanced:
-            self._start_balanced()
+            self.B_0 = nn.Parameter(0.25 * config.directions / fast)
+        # Where B has its factor already, or none, the gate starts in the middle of its range.
+        self.starts_at_balance = two_rates and config.balanced and not self.centred
+        self.start_balanced()
 
     @torch.no_grad()
-    def _balance(self) -> Tensor:
-        """(d,), the ratio of the fast route's magnitude to the slow one's, (1 - a_B) / (1 - a_D)."""
-        if not self.config.balanced:
-            return torch.full(
-                (self.config.width,), UNBALANCED_BETA if self.config.fusion == "subtract" else 1.0
-            )
-        # The constants are part of the architecture: they follow from the horizons, not from learned rates.
-        A_D, A_B = self.rates()
-        return torch.expm1(-TYPICAL_DELTA * A_B) / torch.expm1(-TYPICAL_DELTA * A_D)
+    def start_balanced(self) -> None:
+        """Set the bias of the gate's projection so that D and beta*B have the same magnitude."""
+        if self.has_beta and self.starts_at_balance:
+            self.gates.bias[3 * self.config.width :] = torch.logit(self.balance, eps=1e-4)
 
-    @torch.no_grad()
-    def _start_balanced(self) -> None:
-        d = self.config.width
-        if self.has_beta:
-            self.gates.bias[3 * d :] = torch.logit(self.balance, eps=1e-4)
-        elif hasattr(self, "join"):
-            self.join.weight[:, d:] *= self.balance  # the columns that multiply B
+    @property
+    def fixed_beta(self) -> Tensor:
+        """(d,), the value of a gate that does not depend on the input: that with which the other gate starts."""
+        return self.balance if self.starts_at_balance else torch.full_like(self.balance, MIDDLE_BETA)
 
     def rates(self) -> tuple[Tensor, Tensor]:
         """A_D and A_B of Eq. (7), with A_D > A_B > 0 for any parameter value unless an ablation shares them."""
@@ -119,14 +125,12 @@ class DualRouteBlock(nn.Module):
         tokens = u.permute(0, 2, 3, 1)  # (B, h, w, C), a view where memory is channels-last
         z = self.project(self.norm(tokens)).permute(0, 3, 1, 2)
         z = F.silu(self.local(z)).permute(0, 2, 3, 1)  # Eq. (5)
-        gates = self.gates(z).float().chunk(4 if self.has_beta else 3, -1)  # Eq. (6)
+        gates = self.gates(z).float().chunk(len(gate_names(self.config)), -1)  # Eq. (6)
         s, g, delta = gates[0].sigmoid(), gates[1].sigmoid(), F.softplus(gates[2])
-        if self.has_beta:
-            beta = gates[3].sigmoid()
-        else:
-            beta = torch.full_like(s, UNBALANCED_BETA) if self.centred else self.balance.expand_as(s)
-        beta = beta * suppress
-        return s, g, delta, beta
+        if self.one_rate:
+            g = g * self.gain
+        beta = gates[3].sigmoid() if self.has_beta else self.fixed_beta.expand_as(s)
+        return s, g, delta, beta * suppress
 
     def fuse(self, u: Tensor, maps: Maps, suppress: float | Tensor = 1.0) -> Tensor:
         """The block's output for another `suppress`, from the maps that `forward` gave at suppress = 1."""
@@ -139,7 +143,11 @@ class DualRouteBlock(nn.Module):
 
     def _output(self, u: Tensor, O_DR: Tensor) -> Tensor:
         batch, _, height, width = u.shape
-        out: Tensor = self.out(self.out_norm(O_DR)).view(batch, height, width, -1).permute(0, 3, 1, 2)
+        normed = self.out_norm(O_DR)
+        if self.config.output_gate:
+            gate = F.silu(self.output_gate(self.norm(u.permute(0, 2, 3, 1))))  # (B, h, w, d)
+            normed = normed * gate.reshape(normed.shape)
+        out: Tensor = self.out(normed).view(batch, height, width, -1).permute(0, 3, 1, 2)
         return u + out if self.config.residual else out
 
     def _routes(
@@ -162,23 +170,30 @@ class DualRouteBlock(nn.Module):
         return self._fused(D, B, beta), D, B
 
     def scaled(self, B: Tensor) -> Tensor:
-        """The sums of Eq. (10), (..., d), scaled as the fusion expects them."""
-        return self.balance * B if self.centred else B
+        """The sums of Eq. (10), (..., d), scaled as the fusion expects them: by the gate, or by the constants."""
+        return B if self.config.fusion == "subtract" and not self.centred else self.balance * B
 
     def _fused(self, D: Tensor, B: Tensor, beta: Tensor) -> Tensor:
         if self.config.routes == "single":
             return D
+        if self.centred:
+            B = B - self.B_0
         if self.config.fusion == "subtract":
-            return D - beta * (B - self.B_0 if self.centred else B)  # Eq. (11)
+            return D - beta * B  # Eq. (11)
         if self.config.fusion == "add":
-            return D + self.balance * B
+            return D + B
         joined: Tensor = self.join(torch.cat([D, B], -1))
         return joined
 
     def _sum_scans(self, a: Tensor, b: Tensor, orders: Tensor) -> Tensor:
-        return torch.stack([linear_scan(a, b, order, backend=self.backend) for order in orders]).sum(
-            0
-        )  # Eq. (12)
+        scans = [linear_scan(a, b, order, backend=self.backend) for order in orders]
+        return torch.stack(scans).sum(0)  # Eq. (12)
+
+
+def gate_names(config: BlockConfig) -> tuple[str, ...]:
+    """The gates whose projections are concatenated in `gates`, in this order, Eq. (6)."""
+    has_beta = config.routes == "dual" and config.fusion == "subtract" and config.beta == "input"
+    return ("s", "g", "delta", "beta") if has_beta else ("s", "g", "delta")
 
 
 def _softplus_inverse(y: Tensor) -> Tensor:

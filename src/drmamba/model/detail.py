@@ -50,9 +50,10 @@ class Reconstruction(nn.Module):
         super().__init__()
         self.fold = config.fold
         zoom = STRIDES[0] // config.fold
+        # This is a learned sub-pixel up-sampling.
         self.up = nn.Sequential(
             nn.Conv2d(width_in, config.width * zoom**2, 3, padding=1), nn.PixelShuffle(zoom)
-        )  # learned sub-pixel up-sampling
+        )
         self.sobel = Sobel() if config.enabled else None
         if config.enabled:
             self.psi = nn.Sequential(
@@ -72,3 +73,19 @@ class Reconstruction(nn.Module):
             x = torch.cat([x, detail], 1)
         logits: Tensor = self.predict(self.head(self.fuse(x)))  # Eqs. (15), (16)
         return F.pixel_shuffle(logits, self.fold)[:, 0]
+
+
+class PlainReconstruction(nn.Module):
+    """One logit for each position of O_DR, up-sampled bilinearly: what remains without the detail-guided module."""
+
+    def __init__(self, width_in: int) -> None:
+        super().__init__()
+        self.predict = nn.Conv2d(width_in, 1, 1)
+
+    def forward(self, o: Tensor, image: Tensor) -> Tensor:  # noqa: ARG002
+        return F.interpolate(self.predict(o), scale_factor=float(STRIDES[0]), mode="bilinear")[:, 0]
+
+
+def build_reconstruction(width_in: int, config: DetailConfig) -> Reconstruction | PlainReconstruction:
+    """The module that the config asks for."""
+    return PlainReconstruction(width_in) if config.plain else Reconstruction(width_in, config)

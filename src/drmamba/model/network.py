@@ -14,12 +14,11 @@ from drmamba.errors import InputError
 from drmamba.model.block import DualRouteBlock, Maps
 from drmamba.model.context import PageContext, PageFeatures
 from drmamba.model.decoder import Decoder
-from drmamba.model.detail import Reconstruction
+from drmamba.model.detail import build_reconstruction
 from drmamba.model.encoder import Encoder, build_encoder
 
-CONVENTION_STD = (
-    0.5  # standard deviation of the conventions' offsets at the start, so that they differ from then on
-)
+# Standard deviation of the conventions' offsets at the start, so that they differ from then on.
+CONVENTION_STD = 0.5
 
 
 class Output(NamedTuple):
@@ -60,15 +59,14 @@ class DRMamba(nn.Module):
         self.register_buffer("std", torch.tensor(facts.std).view(3, 1, 1), persistent=False)
         self.context = PageContext(facts.widths, config.context) if config.context else None
         self.convention: nn.Embedding | None = None
-        if (
-            config.conventions
-        ):  # one vector per convention, added in parts to what each stage of the decoder gives
+        if config.conventions:
+            # One vector per convention is added in parts to the output of each stage of the decoder.
             self.convention = nn.Embedding(len(config.conventions), sum(config.decoder))
             nn.init.normal_(self.convention.weight, std=CONVENTION_STD)
         self.decoder = Decoder(facts.widths, config.decoder, projected=config.projected)
         self.block = DualRouteBlock(config.decoder[-1], config.block, backend)
         self.auxiliary = nn.Conv2d(config.decoder[-1], 1, 1)
-        self.reconstruction = Reconstruction(config.decoder[-1], config.detail)
+        self.reconstruction = build_reconstruction(config.decoder[-1], config.detail)
 
     def forward(
         self,

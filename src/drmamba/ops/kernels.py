@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from drmamba.compilation import compiled
 
 Array = np.ndarray[Any, Any]
 
@@ -21,20 +22,18 @@ CHUNK = 128  # tokens between two stored states of the dual-route scan
 # "nnan" and "ninf" are left out, because a NaN in the input must remain a NaN.
 JIT: dict[str, Any] = {
     "nogil": True,
-    "cache": True,
     "error_model": "numpy",
     "fastmath": {"contract", "nsz", "arcp"},
 }
 
 
-@njit(inline="always", **JIT)
+@compiled(inline="always", **JIT)
 def exp_decay(x: Any) -> Any:
     """exp(x) for x <= 0, within 2e-7 relative in float32, in a form that vectorizes; 0 below -87."""
     n = np.floor(x * np.float32(1.4426950408889634) + np.float32(0.5))
     r = x - n * np.float32(0.693359375)
-    r = r + n * np.float32(
-        2.12194440e-4
-    )  # ln 2 in two parts, of which the second corrects the rounding of the first
+    # The second part of ln 2 corrects the rounding of the first.
+    r = r + n * np.float32(2.12194440e-4)
     p = np.float32(1.9875691500e-4)
     p = p * r + np.float32(1.3981999507e-3)
     p = p * r + np.float32(8.3334519073e-3)
@@ -46,7 +45,7 @@ def exp_decay(x: Any) -> Any:
     return np.float32(0.0) if x <= np.float32(-87.0) else p * two_n  # in this order a NaN remains a NaN
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def linear_forward(first: int, last: int, a: Array, b: Array, order: Array, h: Array) -> None:
     """h_t = a_t h_{t-1} + b_t for the tasks first .. last - 1."""
     length, width = a.shape[1], a.shape[2]
@@ -63,7 +62,7 @@ def linear_forward(first: int, last: int, a: Array, b: Array, order: Array, h: A
                 h[n, t, low + c] = state[c]
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def linear_backward(
     first: int, last: int, a: Array, h: Array, order: Array, d_h: Array, d_a: Array, d_b: Array
 ) -> None:
@@ -102,7 +101,7 @@ SCRATCH = ROW * 15
 POSITIVE = 0x7FFFFFFF  # mask that tells the compiler that an index is not negative
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def gather(w: Array, role: int, source: Array, n: int, order: Array, start: int, size: int, low: int) -> None:
     """Copy tokens start .. start + size - 1 of the order into a row of the scratch array."""
     for i in range(size):
@@ -111,7 +110,7 @@ def gather(w: Array, role: int, source: Array, n: int, order: Array, start: int,
             w[at + c] = source[n, t, low + c]
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def gather_inputs(
     w: Array,
     s: Array,
@@ -131,7 +130,7 @@ def gather_inputs(
     gather(w, BETA, beta, n, order, start, size, low)
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def scatter(
     w: Array, role: int, target: Array, n: int, order: Array, start: int, size: int, low: int, add: bool
 ) -> None:
@@ -146,14 +145,14 @@ def scatter(
                 target[n, t, low + c] = w[at + c]
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def move(w: Array, target: int, source: int) -> None:
     """Copy one token of the scratch array."""
     for c in range(LANES):
         w[target + c] = w[source + c]
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def load_rates(w: Array, A_D: Array, A_B: Array, low: int) -> None:
     for i in range(CHUNK):
         for c in range(LANES):
@@ -161,7 +160,7 @@ def load_rates(w: Array, A_D: Array, A_B: Array, low: int) -> None:
             w[RATE_B + i * LANES + c] = -A_B[low + c]
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def advance(w: Array, size: int) -> None:
     """Eqs. (8)-(10) over a chunk; D_ and B_ hold the state before token i at position i, after it at i + 1."""
     for x in range(size * LANES):
@@ -175,7 +174,7 @@ def advance(w: Array, size: int) -> None:
             w[B_ + LANES + x] = w[DECAY_B + x] * w[B_ + x] + (w[G + x] - detail)  # Eq. (10)
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def dual_forward(
     first: int,
     last: int,
@@ -215,7 +214,7 @@ def dual_forward(
                 move(w, B_, B_ + size * LANES)
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def retreat(w: Array, size: int) -> None:
     """Gradients of Eqs. (8)-(11) over a chunk, last token first; OUT holds the gradient of O.
 
@@ -242,7 +241,7 @@ def retreat(w: Array, size: int) -> None:
             w[SUM_B + x] = w[SUM_B + LANES + x] - delta * along_B
 
 
-@njit(**JIT)
+@compiled(**JIT)
 def dual_backward(
     first: int,
     last: int,

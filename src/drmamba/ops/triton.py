@@ -35,9 +35,8 @@ OLDEST = (3, 3)  # first version of Triton that can hold a chunk's states in a t
 # sm_120, `dual_gradients` takes 80 and spills none. Unrolling them costs seconds of compilation, once.
 STEPS = 16
 LINEAR_STEPS = 64  # tokens per chunk of the linear scan
-BLOCK = (
-    4096 if INTERPRETED else 128
-)  # lanes per program, one per thread; the interpreter is faster with long vectors
+# Lanes per program, one per thread; the interpreter is faster with long vectors.
+BLOCK = 4096 if INTERPRETED else 128
 
 
 def reason_not_to_run() -> str:

@@ -32,9 +32,8 @@ jit: Callable[[Callable[..., Any]], Any] = triton.jit
 def lanes(chunks: int, width: int, BLOCK: tl.constexpr) -> Any:
     """For each lane: its sequence, its position in a (N, chunks, d) map, its chunk, its channel, whether it exists."""
     blocks = tl.cdiv(chunks * width, BLOCK)
-    n = (tl.program_id(0) // blocks).to(
-        tl.int64
-    )  # 64 bits wide, so that every offset computed from it is, too
+    # This is 64 bits wide, so that every offset computed from it is, too.
+    n = (tl.program_id(0) // blocks).to(tl.int64)
     lane = tl.program_id(0) % blocks * BLOCK + tl.arange(0, BLOCK)
     return n, n * chunks * width + lane, lane // width, lane % width, lane < chunks * width
 

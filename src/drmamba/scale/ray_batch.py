@@ -32,9 +32,8 @@ from drmamba.scale.task_log import TaskLedger, TaskStart
 from drmamba.scale.worker import Assignment, PageWorker, from_json
 
 PORT = 6379  # the port of a cluster whose address names none
-OBJECT_STORE_BYTES = (
-    200_000_000  # bytes; shared memory of a cluster that is started here, for small rows and records
-)
+# Bytes; shared memory of a cluster that is started here, for small rows and records.
+OBJECT_STORE_BYTES = 200_000_000
 
 
 def _ray() -> Any:
@@ -123,12 +122,13 @@ class RayBatch:
             config or InferenceConfig(),
             options or BatchOptions(),
         )
-        page_memory(
-            1, config, engine.max_memory
-        )  # too little memory is reported here and not by every worker
+        # Too little memory is reported here and not by every worker.
+        page_memory(1, config, engine.max_memory)
         _ray()  # a missing library is reported first
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UntrainedWarning)  # the provenance says it
+            if engine.runtime == "auto" and engine.device.startswith("cuda"):
+                engine = replace(engine, runtime="torch")  # The GPUs may be on other machines than this one.
             one = replace(engine, workers=1, device="cpu")
             with Binarizer.from_pretrained(model, config=config, engine=one) as made:
                 self.provenance, sha256 = made.provenance, made.sha256
@@ -231,7 +231,7 @@ class RayBatch:
             self.say(f"{len(left)} files are left and go into another round ({reason})")
         repeated = self.ray.get(self._ledger.repeated.remote())
         if repeated:
-            self.say(f"workers were lost on the way; {repeated} tasks were begun again by others")
+            self.say(f"workers were lost on the way; other workers started {repeated} tasks again")
 
     def _new_ledger(self) -> Any:
         """Return a ledger beside the driver, which lives as long as the run, whatever happens to other nodes."""

@@ -31,7 +31,7 @@ class StoreConversion:
             try:
                 self.source.fetch(job.source.as_posix(), here.source)
                 if not self.options.overwrite:
-                    self._fetch_results(job, here)
+                    self._fetch_results(job, here, reader)
                 made = self.conversion.records(here, reader, stopped)
                 records = [self._renamed(record, job, folder) for record in made]
                 self._upload(job, here, records)
@@ -42,7 +42,7 @@ class StoreConversion:
                 records = [PageRecord(status="failed", input=str(job.source), error=words)]
             yield from records
 
-    def _fetch_results(self, job: FileJob, here: FileJob) -> None:
+    def _fetch_results(self, job: FileJob, here: FileJob, reader: DecoderProcess) -> None:
         """Fetch the results that exist, so that the conversion can tell what is finished."""
         for pages in (1, 2):
             if self.target.exists(job.page(1, pages).as_posix()):
@@ -50,7 +50,7 @@ class StoreConversion:
                 break
         else:
             return
-        found = found_record(first)
+        found = found_record(first, reader)
         pages = found.pages if found else 1
         for number in range(1, pages + 1):
             names = [(job.page(number, pages), here.page(number, pages))] if number > 1 else []

@@ -82,9 +82,8 @@ class FileStore:
         folder, _, _ = full.rpartition("/")
         upload = full if self.atomic else f"{folder}/.{secrets.token_hex(12)}{PARTIAL_SUFFIX}"
         try:
-            data = (
-                source.read_bytes()
-            )  # read first, because a stream that is closed early leaves a short object
+            # The file is read first, because a stream that is closed early leaves a short object.
+            data = source.read_bytes()
             if not self.atomic:
                 self.files.create_dir(folder, recursive=True)
             with self.files.open_output_stream(upload) as target:
@@ -115,9 +114,8 @@ def plan_stores(
     # An output folder inside the source is not read.
     below = there.removeprefix(here) if there.startswith(here) else None
     found = [(Path(name), Path(name)) for name in store.walk() if below is None or not name.startswith(below)]
-    jobs = name_outputs(
-        found, Path(), format, store.shown, shard, Path.as_posix
-    )  # upper and lower case differ in stores
+    # Upper and lower case differ in stores, so the key is the path itself.
+    jobs = name_outputs(found, Path(), format, store.shown, shard, Path.as_posix)
     refuse_overwriting(jobs, lambda path: here + path.as_posix(), lambda path: there + path.as_posix())
     return jobs, (store.uri, target.uri)
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class TaskStart:
-    """What a worker is told when it starts a task."""
+    """What a worker receives when it starts a task."""
 
     repeated: bool  # whether another worker started the task and did not finish it
     finished: dict[int, str]  # file -> its records, from that worker

@@ -25,7 +25,7 @@ from drmamba.scale.task_log import TaskLog
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
-    """What every worker is told before its first page."""
+    """What every worker receives before its first page."""
 
     model: str
     model_file: bytes | None  # the model, if it is a file here that other machines may not have

@@ -27,9 +27,8 @@ class ExponentialMovingAverage:
     def update(self, step: int) -> None:
         """Move the average towards the network's weights after update number `step`, counted from 1."""
         decay = min(self.decay, (1 + step) / (10 + step))
-        own = (
-            self.network.state_dict()
-        )  # read anew, because moving a network to a device replaces its storage
+        # The tensors are read anew, because moving a network to a device replaces its storage.
+        own = self.network.state_dict()
         moving = [name for name, value in own.items() if value.is_floating_point()]
         torch._foreach_lerp_(
             [self.tensors[name] for name in moving], [own[name] for name in moving], 1 - decay

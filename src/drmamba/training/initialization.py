@@ -1,16 +1,28 @@
-"""The initial network of a run: random, with a pretrained encoder, or from another model."""
+"""The initial network of a run: random, with a pretrained encoder, or from another model.
+
+Networks that differ in a few settings start from the same tensors as far as they have the same: every tensor outside
+the encoder is drawn from a generator of its own, so that one more tensor does not change what the others are. The
+encoder is drawn first and as a whole.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
+from torch import Tensor, nn
 
-from drmamba.checkpoint import read_tensors
+from drmamba.checkpoint import read_header, read_tensors
 from drmamba.config import RunConfig
-from drmamba.errors import CheckpointError
-from drmamba.model.network import DRMamba
+from drmamba.errors import CheckpointError, ConfigError
+from drmamba.model.network import CONVENTION_STD, DRMamba
 from drmamba.model.pretrained import load_encoder_weights
+from drmamba.model.tensor_parts import WHOLE, tensor_parts
+
+ENCODER = "encoder."  # how the names of the encoder's tensors begin
+RESTING_LEVEL = "block.B_0"
 
 
 def initial_network(config: RunConfig, *, weights: bool = True) -> DRMamba:
@@ -18,26 +30,77 @@ def initial_network(config: RunConfig, *, weights: bool = True) -> DRMamba:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.train.seed)
         network = DRMamba(config.model)
+    draw_by_name(network, config.train.seed)
     if weights and config.source.encoder_weights and not config.source.init:
         load_encoder_weights(network, config.source.encoder_weights)
     if weights and config.source.init:
-        copy_fitting(network, Path(config.source.init))
+        copy_fitting(network, Path(config.source.init), config.source.init_parts)
     return network
 
 
-def copy_fitting(network: DRMamba, path: Path) -> list[str]:
-    """Copy every tensor of a model that fits by name and shape; returns the names of all others.
+@torch.no_grad()
+def draw_by_name(network: DRMamba, seed: int) -> None:
+    """Draw the random tensors outside the encoder again, each part of each from its name and the seed alone.
 
-    The model may have another block or head, because ablations share a pretrained encoder, but not another encoder.
+    The distributions are torch's own: uniform between -1 / sqrt(n) and 1 / sqrt(n) for layers with n inputs. Tensors
+    that do not start at random, such as those that start at zero, stay as they are.
+    """
+    parts = tensor_parts(network.config)
+    for module_name, module in network.named_modules():
+        if f"{module_name}.".startswith(ENCODER):
+            continue
+        if isinstance(module, nn.Conv2d | nn.Linear) and module.weight.any():
+            bound = module.weight[0].numel() ** -0.5
+            for name, tensor in module.named_parameters(module_name, recurse=False):
+                for part, view in parts.get(name, WHOLE).of(tensor).items():
+                    view.copy_(_uniform(view, name, part, seed) * bound)
+        elif isinstance(module, nn.Embedding):
+            drawn = torch.randn(module.weight.shape, generator=_generator(f"{module_name}.weight", "", seed))
+            module.weight.copy_(drawn * CONVENTION_STD)
+    network.block.start_balanced()
+
+
+def _uniform(like: Tensor, name: str, part: str, seed: int) -> Tensor:
+    """Numbers between -1 and 1."""
+    return torch.rand(like.shape, generator=_generator(name, part, seed)) * 2 - 1
+
+
+def _generator(name: str, part: str, seed: int) -> torch.Generator:
+    digest = hashlib.sha256(f"{seed}/{name}/{part}".encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+
+
+@torch.no_grad()
+def copy_fitting(network: DRMamba, path: Path, only: Sequence[str] = ()) -> list[str]:
+    """Copy what fits of a model, by name, shape and meaning; returns the names of all tensors that are not complete.
+
+    Of a tensor with several parts, such as the gates' projections, the parts that both networks have are copied. The
+    model may have another block or head, because ablations share a pretrained encoder, but not another encoder. `only`
+    names the parts of the network to copy, such as encoder and decoder; none stands for all.
     """
     own, found = network.state_dict(), read_tensors(path)
-    fitting = {name: value for name, value in found.items() if name in own and own[name].shape == value.shape}
-    missing = [name for name in own if name.startswith("encoder.") and name not in fitting]
-    if missing:
+    unknown = set(only) - {name.partition(".")[0] for name in own}
+    if unknown:
+        raise ConfigError(f"source.init_parts: the network has no part {', '.join(sorted(unknown))}")
+    config = read_header(path)[0]
+    own_parts, found_parts = tensor_parts(network.config), tensor_parts(config)
+    if RESTING_LEVEL in found:  # a sum over the scan orders
+        found[RESTING_LEVEL] *= network.config.block.directions / config.block.directions
+    incomplete = []
+    for name, tensor in own.items():
+        if only and name.partition(".")[0] not in only:
+            incomplete.append(name)
+            continue
+        wanted = own_parts.get(name, WHOLE).of(tensor)
+        given = found_parts.get(name, WHOLE).of(found[name]) if name in found else {}
+        fitting = [part for part in wanted if part in given and given[part].shape == wanted[part].shape]
+        for part in fitting:
+            wanted[part].copy_(given[part])
+        if len(fitting) < len(wanted):
+            incomplete.append(name)
+    missing = [name for name in incomplete if name.startswith(ENCODER)]
+    if missing and (not only or "encoder" in only):
         raise CheckpointError(
             f"{path} has another encoder: {len(missing)} tensors do not fit, the first is {missing[0]}"
         )
-    network.load_state_dict(
-        {name: value.to(own[name].dtype) for name, value in fitting.items()}, strict=False
-    )
-    return [name for name in own if name not in fitting]
+    return incomplete

@@ -61,9 +61,11 @@ class TrainingLog:
 
 
 def read_log(path: Path) -> list[dict[str, str]]:
-    """The rows of a log."""
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+    """The rows of a log; lines that a power cut has left incomplete or filled with zeros are dropped."""
+    text = path.read_text(errors="replace")
+    whole = [line for line in text.splitlines() if line.isprintable()]
+    rows = list(csv.DictReader(whole))
+    return [row for row in rows if None not in row.values() and row.get("step", "").isdecimal()]
 
 
 def draw_curve(log: Path, picture: Path) -> None:

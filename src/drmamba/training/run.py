@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from drmamba import checkpoint
 from drmamba.checkpoint import Provenance
 from drmamba.config import RunConfig
 from drmamba.errors import MissingExtra
+from drmamba.files import remove_abandoned
 from drmamba.inference.runtime.torch import has_bfloat16
 from drmamba.training.batch_loader import BatchLoader
 from drmamba.training.data_parallel import DataParallelTrainer, thread_count
@@ -76,19 +77,25 @@ def train(
     engine = fabric(config, devices, accelerator)
     # Before the directory is made, so that wrong data leaves none behind.
     data = None if resume else RunData.of(config)
-    if engine.global_rank == 0:
-        if not resume:
-            directory.begin(config)
-        elif config != directory.config():
-            directory.change(config)
-    if resume and directory.finished:
-        return RunResult(directory, Position(), directory.read_scores())
-    engine.launch()
-    data = data or RunData.of(config)
-    if engine.global_rank == 0:
-        data.record(directory.manifest)
-    with _no_denormals():
-        return _Run(engine, data, directory, resume, shown and engine.global_rank == 0).run()
+    first, hashes = engine.global_rank == 0, None
+    if data and first and not directory.settings.exists():
+        hashes = data.inspect()
+    with directory.lock() if first and resume else nullcontext():
+        if first:
+            if not resume:
+                directory.begin(config)
+            elif config != directory.config():
+                directory.change(config)
+        if resume and directory.finished:
+            return RunResult(directory, Position(), directory.read_scores())
+        with directory.lock() if first and not resume else nullcontext():
+            engine.launch()
+            data = data or RunData.of(config)
+            if first:
+                remove_abandoned(directory.root)
+                data.record(directory, hashes)
+            with _no_denormals():
+                return _Run(engine, data, directory, resume, shown and first).run()
 
 
 @contextmanager
@@ -156,7 +163,7 @@ class _Run:
     def _make_trainer(self) -> DataParallelTrainer | None:
         """A trainer with threads that share each batch, if the config and the batch allow more than one."""
         train, learner = self.config.train, self.learner
-        count = train.lanes or thread_count(train.batch, torch.get_num_threads())
+        count = train.threads or thread_count(train.batch, torch.get_num_threads())
         if count == 1 or train.compile:
             return None
 
@@ -284,6 +291,7 @@ class _Run:
             date=datetime.date.today().isoformat(),
             trained=True,
             data=tuple(sorted({*self.data.names, *self.directory.pretraining_sets()})),
+            page_hashes=tuple(self.directory.page_hashes()),
             held_out=source.hold_out or "",
             metrics={**scores.get("mean", {}), "validation_fm": self.position.fm},
             notes=f"{self.position.step} updates, {self.position.seconds / 60:.1f} minutes",

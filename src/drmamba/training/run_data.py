@@ -16,12 +16,14 @@ from drmamba.checkpoint import read_header
 from drmamba.config import CONVENTIONS, SYNTHETIC, RunConfig, replace_values
 from drmamba.data.dataset import CropDataset
 from drmamba.data.dibco import Pair, Split, find_pairs, split
+from drmamba.data.inspection import inspect
 from drmamba.data.manifest import manifest
 from drmamba.data.paper_textures import PaperTextures
 from drmamba.data.synthetic import Synthesizer
 from drmamba.errors import DataError, TrainingError
 from drmamba.files import write_atomic
 from drmamba.images import read_ink, read_rgb
+from drmamba.training.run_directory import RunDirectory
 
 SYNTHETIC_PAGES = 100  # pages that make up one epoch of synthetic data
 VALIDATION_SEED = 2**31  # seed of the synthetic validation pages, which no run uses for training
@@ -108,13 +110,30 @@ class RunData:
         """The pages that are used for the final score only."""
         return evaluation_pages(self.split.held_out)
 
-    def record(self, path: Path) -> None:
+    def inspect(self) -> list[str]:
+        """Check the pages; return the hashes of all that the run and its initial model have learned from.
+
+        Whatever is wrong with a pair, and a page that is both seen and scored on, is an error.
+        """
+        found = inspect(self.split, self.config.data.textures)
+        init = Path(self.config.source.init or "")
+        before = read_header(init)[1].page_hashes if init.is_file() else ()
+        if learned := found.learned(before):
+            raise TrainingError(
+                f"{init} was trained on pages that this run would be scored on ({', '.join(learned[:5])}); "
+                "start from a model that was not"
+            )
+        return sorted({*found.hashes, *before})
+
+    def record(self, directory: RunDirectory, hashes: Sequence[str] | None = None) -> None:
         """Write the manifest of a new run, or compare it with that of a resumed one."""
+        path = directory.manifest
         found = {**manifest(self.split), "before": list(self.before)}
         if not path.is_file():
+            found["hashes"] = list(self.inspect() if hashes is None else hashes)
             write_atomic(path, json.dumps(found, indent=1).encode())
             return
-        known = json.loads(path.read_text())
+        known = directory.read_manifest()
         changed = _differences(known, found)
         if changed:
             raise TrainingError(
@@ -173,7 +192,7 @@ def _differences(known: dict[str, Any], found: dict[str, Any]) -> list[str]:
     def facts(record: dict[str, Any]) -> dict[str, tuple[str, str, str]]:
         return {
             f"{page['year']}/{page['name']}": (page["role"], page["image_sha256"], page["truth_sha256"])
-            for page in record["pages"]
+            for page in record.get("pages", [])
         }
 
     old, new = facts(known), facts(found)

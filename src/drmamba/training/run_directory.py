@@ -21,7 +21,7 @@ import drmamba
 from drmamba.checkpoint import completed_config
 from drmamba.config import RunConfig, replace_values
 from drmamba.errors import FileError, TrainingError
-from drmamba.files import write_atomic
+from drmamba.files import FileLock, write_atomic
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,13 @@ class RunDirectory:
     def resume_command(self) -> str:
         """The command that resumes the run."""
         return f"drmamba train -o {self.root} --resume"
+
+    def lock(self) -> FileLock:
+        """Return the lock of the directory; a run that another process works on is an error."""
+        lock = FileLock(self.settings)
+        if self.root.is_dir() and not lock.acquire():
+            raise TrainingError(f"another process is training in {self.root}; wait for it or end it first")
+        return lock
 
     def begin(self, config: RunConfig) -> None:
         """Write the settings of a new run; a directory that already holds one is an error."""
@@ -75,8 +82,17 @@ class RunDirectory:
 
     def pretraining_sets(self) -> list[str]:
         """The training sets of the model that the run started from, as recorded at the start."""
-        found: list[str] = json.loads(self.manifest.read_text()).get("before", [])
+        found: list[str] = self.read_manifest().get("before", [])
         return found
+
+    def page_hashes(self) -> list[str]:
+        """The hashes of all pages that the run and the model that it started from have learned from."""
+        found: list[str] = self.read_manifest().get("hashes", [])
+        return found
+
+    def read_manifest(self) -> dict[str, Any]:
+        """The manifest; one that is damaged is an error that says what to do."""
+        return _read_json(self.manifest, "delete it, and the next run records the pages that it finds")
 
     @property
     def finished(self) -> bool:
@@ -89,8 +105,17 @@ class RunDirectory:
 
     def read_scores(self) -> dict[str, Any]:
         """The final scores."""
-        found: dict[str, Any] = json.loads(self.scores.read_text())
-        return found
+        return _read_json(self.scores, "delete it and resume the run, which scores the pages again")
+
+
+def _read_json(path: Path, remedy: str) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise TrainingError(f"{path} cannot be read ({error}); {remedy}") from error
+    if not isinstance(found, dict):
+        raise TrainingError(f"{path} is damaged; {remedy}")
+    return found
 
 
 def _plain(value: Any) -> Any:

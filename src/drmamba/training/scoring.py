@@ -20,7 +20,7 @@ from drmamba.training.run_data import EvaluationPage
 
 # Held-out years are scored with the paper's protocol; validation uses larger strides, at a third of the cost.
 FINAL_CONFIG = PROTOCOLS["paper"]
-VALIDATION_CONFIG = replace_values(FINAL_CONFIG, {"windows": WindowConfig()})
+VALIDATION_CONFIG = replace_values(FINAL_CONFIG, {"windows": WindowConfig(window=512, stride=448)})
 
 
 def binarized(

@@ -10,6 +10,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from drmamba.checkpoint import digest
 from drmamba.errors import FileError, TrainingError
 from drmamba.files import write_atomic
 from drmamba.training.learner import Learner, optimizer_tensors, restore_optimizer
@@ -35,6 +36,7 @@ def save_state(path: Path, learner: Learner, position: Position) -> None:
     tensors |= {f"optimizer/{name}": value for name, value in optimizer_tensors(learner)}
     metadata = {"format": FORMAT, "position": json.dumps(asdict(position))}
     plain = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    metadata["digest"] = digest(plain)
     try:
         write_atomic(path, save(plain, metadata))
     except FileError as error:
@@ -52,9 +54,12 @@ def load_state(path: Path, learner: Learner) -> Position:
                 raise TrainingError(f"{path} is not a checkpoint of a training run")
             position = Position(**json.loads(metadata["position"]))
             parts: dict[str, dict[str, Tensor]] = {"model": {}, "average": {}, "optimizer": {}}
-            for name in file.keys():  # noqa: SIM118  (not a dict)
-                part, _, rest = name.partition("/")
-                parts[part][rest] = file.get_tensor(name)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
+        if "digest" in metadata and metadata["digest"] != digest(tensors):  # Earlier versions state none.
+            raise TrainingError(f"{path} is damaged: its values are not those that were written")
+        for name, value in tensors.items():
+            part, _, rest = name.partition("/")
+            parts[part][rest] = value
         learner.network.load_state_dict(parts["model"])
         learner.ema.load(parts["average"])
         restore_optimizer(learner, parts["optimizer"])

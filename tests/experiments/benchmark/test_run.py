@@ -110,15 +110,12 @@ def test_an_unreadable_page_is_reported_and_does_not_end_the_run(
     assert "no prediction for 2019/A01" in failed["mine", "A01"]
     assert "| 2 of 3 |" in report.markdown()
     assert "mine: 1 of 3 pages have no score" in report.text()
-    assert [s.over_years("fm") is None for s in report.standings] == [
-        False,
-        True,
-    ]  # no mean over a missing year
+    # There is no mean over a missing year.
+    assert [s.over_years("fm") is None for s in report.standings] == [False, True]
     json.loads(report.json())
     report.write(tmp_path / "run")
-    assert (
-        Benchmark(methods, choose_pairs(root)[0], tmp_path / "run", "default").done == 4
-    )  # failures are retried
+    # Failures are retried.
+    assert Benchmark(methods, choose_pairs(root)[0], tmp_path / "run", "default").done == 4
 
 
 def test_a_broken_ground_truth_fails_for_every_method(root: Path, own: Path, tmp_path: Path) -> None:

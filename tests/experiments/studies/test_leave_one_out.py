@@ -1,6 +1,8 @@
 """Leave-one-year-out: folds, resuming, and the table beside the paper's."""
 
 import json
+import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,15 @@ from drmamba.errors import DataError
 from drmamba.experiments.paper_tables import LEAVE_ONE_OUT
 from drmamba.experiments.studies.leave_one_out import folds, leave_one_out
 from drmamba.experiments.studies.leave_one_out_report import table
-from drmamba.experiments.studies.run_series import RunLauncher, TrainingJob
+from drmamba.experiments.studies.run_series import RunLauncher
+
+LAUNCHER = RunLauncher(accelerator="cpu", shown=False)
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> RunConfig:
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> RunConfig:
     """Two contest years of two pages."""
+    tmp_path = tmp_path_factory.mktemp("years")
     rng = np.random.default_rng(0)
     for year in ("2018", "2019"):
         for part in ("img", "gt"):
@@ -62,33 +67,46 @@ def test_a_fold_for_every_year(config: RunConfig, tmp_path: Path) -> None:
     assert [job.name for job in folds(kept, tmp_path)] == ["2019"]
 
 
-def test_folds_resume_and_end_in_one_table(
-    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = RunLauncher.run
-    left = iter([True, False])
-    with monkeypatch.context() as patch:
+@dataclass
+class Series:
+    """Both folds, interrupted after the first and resumed: what came back, and where it is."""
+
+    folder: Path
+    stopped: list[dict[str, Any]]
+    done: dict[str, Any]
+    messages: list[str]
+
+
+@pytest.fixture(scope="module")
+def series(config: RunConfig, tmp_path_factory: pytest.TempPathFactory) -> Series:
+    """Train the two folds, once for all tests that look at finished runs."""
+    run, left, messages = RunLauncher.run, iter([True, False]), []
+    folder = tmp_path_factory.mktemp("series") / "runs"
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RunLauncher, "run", lambda self, job: run(self, job) if next(left) else None)
-        launcher = RunLauncher(accelerator="cpu", shown=False)
-        stopped = list(leave_one_out(config, tmp_path / "runs", launcher, lambda _: None))
-    assert [list(done) for done in stopped] == [["2018"]]
-    messages: list[str] = []
-    *_, done = leave_one_out(config, tmp_path / "runs", launcher, messages.append)
-    assert [words.split(":")[1].split()[0] for words in messages] == ["2019"]  # 2018 was not run again
+        stopped = list(leave_one_out(config, folder, LAUNCHER, lambda _: None))
+    *_, done = leave_one_out(config, folder, LAUNCHER, messages.append)
+    return Series(folder, stopped, done, messages)
+
+
+def test_folds_resume_and_end_in_one_table(series: Series) -> None:
+    assert [list(done) for done in series.stopped] == [["2018"]]
+    assert [words.split(":")[1].split()[0] for words in series.messages] == ["2019"]  # 2018 was not run again
+    done = series.done
     assert list(done) == ["2018", "2019"]
-    stored = (tmp_path / "runs" / "results.json").read_text()
-    assert str(tmp_path) not in stored  # others read it: no path of this machine
+    stored = (series.folder / "results.json").read_text()
+    assert str(series.folder.parent) not in stored  # others read it: no path of this machine
     results = json.loads(stored)
     assert results["folds_done"] == 2
     fm = [float(results["years"][year]["mean"]["fm"]) for year in done]
     assert results["average"]["fm"] == pytest.approx(sum(fm) / 2)
-    text = (tmp_path / "runs" / "table.md").read_text()
+    text = (series.folder / "table.md").read_text()
     assert "89.87" in text  # the paper's 2018
     assert "2019: 2 of the contest's 20 pages" in text
-    default = json.loads((tmp_path / "runs" / "2018" / "everyday.json").read_text())
+    default = json.loads((series.folder / "2018" / "everyday.json").read_text())
     assert default["scores"]["mean"]["fm"] == results["years"]["2018"]["everyday"]["fm"]
     assert default["settings"]["scale"] == "auto"
-    assert (tmp_path / "runs" / "plot.png").stat().st_size > 1000
+    assert (series.folder / "plot.png").stat().st_size > 1000
 
 
 def test_the_papers_average_stands_only_beside_all_ten_years() -> None:
@@ -117,17 +135,17 @@ def test_a_year_chosen_on_that_is_not_there_is_refused(config: RunConfig, tmp_pa
         list(leave_one_out(config, tmp_path, RunLauncher(accelerator="cpu"), print, chosen_on=["2031"]))
 
 
-def test_job_holds_its_year_out_of_everything_else(config: RunConfig, tmp_path: Path) -> None:
-    job = TrainingJob("2018", replace_values(config, {"source": {"hold_out": "2018"}}), tmp_path / "2018")
-    RunLauncher(accelerator="cpu", shown=False).run(job)
-    pages = json.loads((tmp_path / "2018" / "manifest.json").read_text())["pages"]
+def test_a_fold_holds_its_year_out_of_everything_else(series: Series) -> None:
+    pages = json.loads((series.folder / "2018" / "manifest.json").read_text())["pages"]
     assert {p["role"] for p in pages if p["year"] == "2018"} == {"held_out"}
     assert {p["role"] for p in pages if p["year"] != "2018"} == {"train", "validation"}
 
 
-def test_classical_methods_stand_beside_on_the_same_pages(config: RunConfig, tmp_path: Path) -> None:
-    launcher = RunLauncher(accelerator="cpu", shown=False)
-    *_, done = leave_one_out(config, tmp_path / "runs", launcher, lambda _: None, ["2018"], ["otsu", "su"])
+def test_classical_methods_stand_beside_on_the_same_pages(
+    config: RunConfig, series: Series, tmp_path: Path
+) -> None:
+    shutil.copytree(series.folder, tmp_path / "runs")
+    *_, done = leave_one_out(config, tmp_path / "runs", LAUNCHER, lambda _: None, ["2018"], ["otsu", "su"])
     otsu = done["2018"]["classical"]["otsu"]
     assert otsu["fm"] == pytest.approx(100)  # two grey values
     text = (tmp_path / "runs" / "table.md").read_text()
@@ -139,6 +157,6 @@ def test_classical_methods_stand_beside_on_the_same_pages(config: RunConfig, tmp
     known = json.loads(stored.read_text())
     known["scores"]["mean"]["fm"] = 2.0
     stored.write_text(json.dumps(known))
-    *_, again = leave_one_out(config, tmp_path / "runs", launcher, lambda _: None, ["2018"], ["otsu", "su"])
+    *_, again = leave_one_out(config, tmp_path / "runs", LAUNCHER, lambda _: None, ["2018"], ["otsu", "su"])
     assert again["2018"]["classical"]["otsu"]["fm"] == 1.0  # read, not made again
     assert again["2018"]["everyday"]["fm"] == 2.0

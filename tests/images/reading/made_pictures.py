@@ -1,6 +1,7 @@
 """Small pictures for the tests of reading."""
 
 import struct
+import zlib
 
 import numpy as np
 from PIL import Image
@@ -41,6 +42,30 @@ def tiff(values, photometric, bits, *, tiled=False):
         file += values.tobytes()
     fields = {256: (SHORT, [width]), 257: (SHORT, [height]), 258: (SHORT, [bits]), 259: (SHORT, [1])}
     fields |= {262: (SHORT, [photometric]), 277: (SHORT, [1])} | layout
+    block, directory = encode_directory(fields, len(file))
+    file += block
+    file[4:8] = struct.pack("<I", directory)
+    return bytes(file)
+
+
+def tiled_tiff(colours, tile, planar, compression):
+    """Return a TIFF of tiles in colour, in one plane or three, uncompressed (1) or deflated (8)."""
+    height, width, _ = colours.shape
+    down, across = -(-height // tile), -(-width // tile)
+    data = np.zeros((down * tile, across * tile, 3), np.uint8)
+    data[:height, :width] = colours
+    file, places, counts = bytearray(b"II*\0\0\0\0\0"), [], []
+    for plane in [data] if planar == 1 else [data[:, :, i] for i in range(3)]:
+        for top in range(0, down * tile, tile):
+            for left in range(0, across * tile, tile):
+                piece = plane[top : top + tile, left : left + tile].tobytes()
+                piece = zlib.compress(piece) if compression == 8 else piece
+                places.append(len(file))
+                counts.append(len(piece))
+                file += piece
+    fields = {256: (SHORT, [width]), 257: (SHORT, [height]), 258: (SHORT, [8, 8, 8])}
+    fields |= {259: (SHORT, [compression]), 262: (SHORT, [2]), 277: (SHORT, [3]), 284: (SHORT, [planar])}
+    fields |= {322: (SHORT, [tile]), 323: (SHORT, [tile]), 324: (LONG, places), 325: (LONG, counts)}
     block, directory = encode_directory(fields, len(file))
     file += block
     file[4:8] = struct.pack("<I", directory)

@@ -9,7 +9,7 @@ from made_pictures import SIZE, page, tiff
 from PIL import Image, TiffImagePlugin
 
 from drmamba.config import ReadingConfig
-from drmamba.errors import ImageError, PixelLimitError
+from drmamba.errors import ImageError, InputError, PixelLimitError
 from drmamba.images import count_pages, open_pages, read_rgb
 from drmamba.images.reading.raster import as_page_source
 
@@ -53,6 +53,23 @@ def test_tiff_says_whether_white_is_zero(tmp_path, photometric, kind, bits):
         values = np.iinfo(kind).max - values
     (tmp_path / "page.tif").write_bytes(tiff(values, photometric, bits))
     assert_is_the_page(read_rgb(tmp_path / "page.tif"))
+
+
+def test_a_big_endian_tiff_of_16_bits_whose_white_is_zero(tmp_path):
+    values = 65535 - np.asarray(page()).astype(np.uint16) * 257
+    picture = Image.frombytes("I;16B", SIZE, values.astype(">u2").tobytes())
+    picture.save(tmp_path / "page.tif")
+    data = bytearray((tmp_path / "page.tif").read_bytes())
+    at = data.index(struct.pack(">HHIH", 262, 3, 1, 1))
+    data[at + 8 : at + 10] = b"\0\0"
+    (tmp_path / "page.tif").write_bytes(data)
+    assert_is_the_page(read_rgb(tmp_path / "page.tif"))
+
+
+def test_a_picture_without_pixels_is_an_error_of_this_package():
+    for size in ((0, 5), (5, 0), (0, 0)):
+        with pytest.raises(InputError, match=r"1 pixel or more"):
+            as_page_source(Image.new("RGB", size))
 
 
 def test_tiles(tmp_path):

@@ -14,12 +14,13 @@ from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.explain import Exploration
 from drmamba.inference.models import load_model
 
+TORCH = EngineConfig(runtime="torch")
 CONFIG = InferenceConfig(windows=WindowConfig(window=96, stride=64), scale=1.0)
 
 
 @pytest.fixture(scope="module")
 def binarizer():
-    network, provenance, sha256 = load_model("lite")
+    network, provenance, sha256 = load_model("lite", TORCH)
     with Binarizer(
         network, config=CONFIG, engine=EngineConfig(workers=2), provenance=provenance, sha256=sha256
     ) as made:
@@ -45,7 +46,7 @@ def test_the_page_is_the_one_without_maps(binarizer):
 def test_maps_have_the_page_s_size_and_the_block_s_values(binarizer):
     page = scan(90, 90)  # one window: nothing is blended
     why = Exploration(binarizer, ArraySource(page)).explanation()
-    network = load_model("lite")[0].eval()
+    network = load_model("lite", TORCH)[0].eval()
     with torch.inference_mode():
         maps = network(torch.from_numpy(page)[None].permute(0, 3, 1, 2).float() / 255, maps=True).maps
     for name, map_ in why.maps().items():
@@ -72,9 +73,9 @@ def test_the_knob_gives_what_the_whole_network_gives(binarizer, keep):
     for suppress in (0.0, 2.0, 1.0):
         want = binarizer(scan(), suppress=suppress)
         np.testing.assert_allclose(
-            exploration.turn(suppress=suppress).probability, want.probability, atol=1e-5
+            exploration.adjust(suppress=suppress).probability, want.probability, atol=1e-5
         )
-    other = exploration.turn(threshold=0.3)
+    other = exploration.adjust(threshold=0.3)
     assert other.quality.ink == round(float((other.probability > 0.3).mean()), 6)
 
 
@@ -83,7 +84,7 @@ def test_with_kept_routes_the_encoder_rests(binarizer, monkeypatch):
     before = exploration.page.probability.copy()
     network = binarizer.pool.submit(lambda network: network).result()
     monkeypatch.setattr(network.encoder, "forward", lambda _: pytest.fail("the encoder ran again"))
-    after = exploration.turn(suppress=3.0, threshold=0.4)
+    after = exploration.adjust(suppress=3.0, threshold=0.4)
     assert not np.array_equal(before, after.probability)
 
 
@@ -117,18 +118,20 @@ def test_a_page_on_its_side_is_explained_as_it_lies(binarizer, monkeypatch):
         want = np.rot90(upright.explanation.maps()[name], -1)
         np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5, err_msg=name)
     np.testing.assert_allclose(page.probability, np.rot90(upright.probability, -1), atol=1e-5)
-    lighter = exploration.turn(suppress=2.0)
+    lighter = exploration.adjust(suppress=2.0)
     plain = Exploration(binarizer, ArraySource(scan()), replace(CONFIG, auto_rotate=False, suppress=2.0)).page
     np.testing.assert_allclose(lighter.probability, np.rot90(plain.probability, -1), atol=1e-4)
 
 
 def test_blank_windows_stay_blank_under_every_knob(binarizer):
     exploration = Exploration(binarizer, ArraySource(np.full((100, 120), 230, np.uint8)), keep=10**9)
-    assert not exploration.turn(suppress=5.0, threshold=0.01).binary.any()
+    assert not exploration.adjust(suppress=5.0, threshold=0.01).binary.any()
 
 
 def test_binarizer_explains_when_asked_to(binarizer):
-    asked = Binarizer(load_model("lite")[0], config=CONFIG, engine=EngineConfig(workers=1), explain=True)
+    asked = Binarizer(
+        load_model("lite", TORCH)[0], config=CONFIG, engine=EngineConfig(workers=1), explain=True
+    )
     with asked:
         assert asked(scan()).explanation.D.shape == (150, 210)
         assert all(page.explanation is not None for page in asked([scan(), scan()]))
@@ -146,3 +149,17 @@ def test_another_network_cannot_explain_itself():
         pytest.raises(InputError, match="only a DRMamba network"),
     ):
         binarizer(scan())
+
+
+def test_the_embedded_model_explains_itself_without_torch(binarizer):
+    """ONNX Runtime gives torch's maps, and another suppression runs its network again."""
+    with Binarizer.from_pretrained("lite", config=CONFIG, engine=EngineConfig(workers=1)) as exported:
+        found = Exploration(exported, ArraySource(scan()), keep=10**9)
+        want = Exploration(binarizer, ArraySource(scan()))
+        for name, values in want.explanation().maps().items():
+            np.testing.assert_allclose(found.explanation().maps()[name], values, rtol=1e-3, atol=1e-4)
+        assert found.kept == 0
+        for suppress in (0.0, 2.0):
+            page, other = found.adjust(suppress=suppress), want.adjust(suppress=suppress)
+            np.testing.assert_allclose(page.probability, other.probability, atol=1e-4)
+        np.testing.assert_allclose(found.explanation().beta, want.explanation().beta, rtol=1e-3, atol=1e-4)

@@ -16,6 +16,7 @@ from running_service import running
 sys.path.insert(0, str(Path(__file__).parents[2] / "inference"))
 from stand_in import text_page
 
+from drmamba.config import EngineConfig
 from drmamba.images import Bitmap, encode, read_ink
 from drmamba.inference.binarizer import Binarizer, load_model
 
@@ -34,7 +35,9 @@ PICTURES = os.environ.get("DRMAMBA_SCREENSHOTS")
 
 @pytest.fixture(scope="module")
 def server():
-    network, provenance, sha256 = load_model(os.environ.get("DRMAMBA_MODEL", "lite"))
+    network, provenance, sha256 = load_model(
+        os.environ.get("DRMAMBA_MODEL", "lite"), EngineConfig(runtime="torch")
+    )
     binarizer = Binarizer(network, provenance=provenance, sha256=sha256)
     with binarizer, running(binarizer, page=True) as server:
         yield server

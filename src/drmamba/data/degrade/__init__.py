@@ -14,6 +14,7 @@ import numpy as np
 
 from drmamba.config import DegradeConfig
 from drmamba.data.degrade import camera, copies, ink, paper
+from drmamba.data.degrade.legibility import legible
 from drmamba.data.page import LabelledPage, Picture
 from drmamba.images import Ink
 
@@ -29,6 +30,8 @@ class MaterialSource(Protocol):
     def sheet(self, rng: np.random.Generator, shape: tuple[int, int]) -> Picture:
         """A blank sheet."""
 
+
+TRIES = 3  # attempts to degrade a page so that its ink can still be seen
 
 Degradation = Callable[[LabelledPage, np.random.Generator, MaterialSource], LabelledPage]
 
@@ -77,10 +80,22 @@ def degrade(
 ) -> LabelledPage:
     """Apply each degradation with its probability; the share `untouched` of the pages stays as it is.
 
-    A page that becomes `clean` looks born digital, so no other degradation is applied to it.
+    If the ink has become invisible, the page is degraded anew; the last of TRIES attempts is kept in any case, so that
+    a few pages are as hard as real ones can be.
     """
     if rng.random() < config.untouched:
         return page
+    for _ in range(TRIES):
+        degraded = _degraded(page, rng, config, source)
+        if legible(degraded):
+            break
+    return degraded
+
+
+def _degraded(
+    page: LabelledPage, rng: np.random.Generator, config: DegradeConfig, source: MaterialSource
+) -> LabelledPage:
+    """A page that becomes `clean` looks born digital, so no other degradation is applied to it."""
     draws = rng.random(len(DEGRADATIONS))
     chosen = [name for name, drawn in zip(DEGRADATIONS, draws, strict=True) if drawn < getattr(config, name)]
     if "clean" in chosen:

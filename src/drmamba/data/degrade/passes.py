@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from drmamba.compilation import compiled
 from drmamba.data.page import Field, Picture
 
 STEPS = 1024  # intervals of a tone curve between black and white
@@ -74,7 +74,7 @@ def creased(
     _creased(shade, np.asarray(away, np.float32), wobble, np.float32(width), np.asarray(depth, np.float32))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _toned(image: Picture, curve: Field) -> Picture:  # pragma: no cover - compiled
     values, result = image.ravel(), np.empty(image.size, np.float32)
     steps = len(curve) - 1
@@ -85,7 +85,7 @@ def _toned(image: Picture, curve: Field) -> Picture:  # pragma: no cover - compi
     return result.reshape(image.shape)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _tinted(image: Picture, gains: Field, saturation: float) -> Picture:  # pragma: no cover - compiled
     result = np.empty_like(image)
     one, zero, third = np.float32(1), np.float32(0), np.float32(1 / 3)
@@ -99,7 +99,7 @@ def _tinted(image: Picture, gains: Field, saturation: float) -> Picture:  # prag
     return result
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _grained(
     image: Picture, speckle: Field, height: float, in_the_dark: bool
 ) -> Picture:  # pragma: no cover - compiled
@@ -116,7 +116,7 @@ def _grained(
     return result
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _block_sums(image: Picture, near: Field, step: int) -> Field:  # pragma: no cover - compiled
     height, width = near.shape
     sums = np.zeros(((height + step - 1) // step, (width + step - 1) // step, 4), np.float32)
@@ -130,7 +130,7 @@ def _block_sums(image: Picture, near: Field, step: int) -> Field:  # pragma: no 
     return sums
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _enlarged(values: Field, height: int, width: int, step: int) -> Picture:  # pragma: no cover - compiled
     result = np.empty((height, width, 3), np.float32)
     rows, columns = values.shape[0], values.shape[1]
@@ -155,7 +155,7 @@ def _enlarged(values: Field, height: int, width: int, step: int) -> Picture:  # 
     return result
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _relaid(
     sheet: Picture, image: Picture, paper: Picture, kept: Field
 ) -> Picture:  # pragma: no cover - compiled
@@ -170,7 +170,7 @@ def _relaid(
     return result
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _regained(
     image: Picture, paper: Picture, where: Field, gain: Field
 ) -> Picture:  # pragma: no cover - compiled
@@ -185,7 +185,7 @@ def _regained(
     return result
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _creased(
     shade: Field, away: Field, wobble: Field, width: float, depth: NDArray[np.float32]
 ) -> None:  # pragma: no cover - compiled

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
+from drmamba.compilation import compiled
 from drmamba.data.filters import smoothstep
 from drmamba.data.page import Field
 from drmamba.data.synthetic.pen import Points
@@ -108,7 +108,7 @@ def engraving(rng: np.random.Generator, shape: tuple[int, int], pitch: float, *,
     return result
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _engraved(
     area: NDArray[np.int32],
     tone: Field,

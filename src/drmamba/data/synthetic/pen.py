@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
+from drmamba.compilation import compiled
 from drmamba.data.page import Field
 
 # (n, 2), x to the right and y: upwards in x-heights for letters, downwards in pixels for strokes on a page.
@@ -171,7 +171,7 @@ def curves(strokes: list[Points], steps: int) -> tuple[Points, NDArray[np.bool_]
     return path.reshape(-1, 2), np.repeat(pieces, steps)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def stamp(page: Field, path: Points, radius: NDArray[np.float64]) -> None:  # pragma: no cover - compiled
     """Draw a path of varying radius, except where that is 0; a pixel keeps its largest coverage."""
     height, width = page.shape

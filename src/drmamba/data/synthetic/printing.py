@@ -6,11 +6,11 @@ import math
 import unicodedata
 from functools import cache
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from drmamba.compilation import compiled
 from drmamba.data.filters import blur
 from drmamba.data.page import Field
 from drmamba.data.synthetic.fonts import settable
@@ -88,7 +88,7 @@ def worn(coverage: Field, rng: np.random.Generator, amount: float) -> Field:
     return result
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _frayed(soft: Field, rough: Field, weight: float) -> Field:  # pragma: no cover - compiled
     """Add roughness and weight where there is ink, then apply a soft threshold from 0.25 to 0.75."""
     result = np.zeros_like(soft)

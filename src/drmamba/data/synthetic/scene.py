@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from PIL import Image
 
-from drmamba.config import WORLDS, Convention, DegradeConfig, SyntheticConfig, World
+from drmamba.config import PAGE_KINDS, Convention, DegradeConfig, PageKind, SyntheticConfig
 from drmamba.data.degrade import degrade
 from drmamba.data.page import Field, LabelledPage, Picture
 from drmamba.data.paper_textures import PaperTextures, papyrus
@@ -35,8 +35,8 @@ from drmamba.data.synthetic.typescript import typescript
 from drmamba.data.synthetic.typography import Typography
 from drmamba.images import Ink
 
-# The worlds (kinds of pages) that are composed on a plate, each with the function that draws its layers.
-PAGES: dict[World, Callable[[Typography, np.random.Generator, Plate], list[Layer]]] = {
+# The kinds of pages that are composed on a plate, each with the function that draws its layers.
+PAGES: dict[PageKind, Callable[[Typography, np.random.Generator, Plate], list[Layer]]] = {
     "newspaper": newspaper,
     "title": title,
     "table": table,
@@ -55,13 +55,8 @@ PAGES: dict[World, Callable[[Typography, np.random.Generator, Plate], list[Layer
     "halftone": halftone,
     "photograph": photograph,
 }
-VERSOS: tuple[World, ...] = (
-    "newspaper",
-    "title",
-    "table",
-    "woodcut",
-    "music",
-)  # worlds of versos besides text
+# The kinds of pages that may be on the other side of the sheet, besides running text.
+VERSOS: tuple[PageKind, ...] = ("newspaper", "title", "table", "woodcut", "music")
 
 
 class Synthesizer:
@@ -70,14 +65,14 @@ class Synthesizer:
     def __init__(self, config: SyntheticConfig, papers: PaperTextures) -> None:
         self.config, self.papers, self.fonts = config, papers, Fonts(config.fonts)
         self.typography = Typography(self.fonts, config.other_scripts)
-        chances = np.cumsum([getattr(config, world) for world in WORLDS])
+        chances = np.cumsum([getattr(config, kind) for kind in PAGE_KINDS])
         self.chances = chances / chances[-1]
 
     def page(
         self,
         rng: np.random.Generator,
         shape: tuple[int, int],
-        world: World | None = None,
+        kind: PageKind | None = None,
         *,
         convention: Convention = "contest",
         whole: bool = False,
@@ -87,56 +82,56 @@ class Synthesizer:
         The picture does not depend on the convention, except that white letters on black occur under `all` only.
         Everything on the page is degraded alike, and the ground truth of the convention is what remains.
         """
-        world = world or self._world(rng)
-        scene = self._scene(rng, shape, world, convention, whole)
-        degraded = degrade(LabelledPage(scene.image, scene.everything), rng, self._chances(world), self)
+        kind = kind or self._kind(rng)
+        scene = self._scene(rng, shape, kind, convention, whole)
+        degraded = degrade(LabelledPage(scene.image, scene.everything), rng, self._chances(kind), self)
         return truthful(scene, degraded, convention)
 
     def clean(
         self,
         rng: np.random.Generator,
         shape: tuple[int, int],
-        world: World | None = None,
+        kind: PageKind | None = None,
         *,
         convention: Convention = "contest",
         whole: bool = False,
     ) -> LabelledPage:
         """Part of a page, or a `whole` one, before any degradation."""
-        scene = self._scene(rng, shape, world or self._world(rng), convention, whole)
+        scene = self._scene(rng, shape, kind or self._kind(rng), convention, whole)
         return LabelledPage(scene.image, scene.ink(convention))
 
     def _scene(
         self,
         rng: np.random.Generator,
         shape: tuple[int, int],
-        world: World,
+        kind: PageKind,
         convention: Convention,
         whole: bool,
     ) -> Scene:
-        layers = self._layers(rng, shape, world, whole)
+        layers = self._layers(rng, shape, kind, whole)
         if convention == "contest":
             layers = [layer for layer in layers if layer.kind != "band"]
-        sheet = papyrus(rng, shape) if world == "papyrus" else self.sheet(rng, shape)
+        sheet = papyrus(rng, shape) if kind == "papyrus" else self.sheet(rng, shape)
         return inked(sheet, layers, rng)
 
-    def _world(self, rng: np.random.Generator) -> World:
-        return WORLDS[int(self.chances.searchsorted(rng.random(), side="right"))]
+    def _kind(self, rng: np.random.Generator) -> PageKind:
+        return PAGE_KINDS[int(self.chances.searchsorted(rng.random(), side="right"))]
 
-    def _chances(self, world: World) -> DegradeConfig:
-        """The probabilities of the degradations in a world."""
+    def _chances(self, kind: PageKind) -> DegradeConfig:
+        """The probabilities of the degradations of this kind of page."""
         config = self.config.degrade
-        if world == "papyrus":  # it often has holes, and its back is seldom written on
+        if kind == "papyrus":  # it often has holes, and its back is seldom written on
             return replace(
                 config,
                 holes=max(0.5, config.holes),
                 bleed_through=0.2 * config.bleed_through,
                 faint=0.3 * config.faint,  # the ink is hard to distinguish from the fibres as it is
             )
-        if world == "sparse":  # there is little but bleed-through to see, and ink must not look like it
+        if kind == "sparse":  # there is little but bleed-through to see, and ink must not look like it
             bleed_through = min(1.0, 2 * config.bleed_through)
             return replace(config, bleed_through=bleed_through, faint=0.2 * config.faint)
         # Pencil is pale as it is, and faded large dark areas would be ambiguous.
-        if world in ("pencil", "woodcut", "halftone", "bands"):
+        if kind in ("pencil", "woodcut", "halftone", "bands"):
             return replace(config, faint=0.3 * config.faint)
         return config
 
@@ -144,10 +139,10 @@ class Synthesizer:
         """The ink of another page, drawn at half size because it will be blurred."""
         half = (shape[0] + 1) // 2, (shape[1] + 1) // 2
         if rng.random() < 0.2:
-            world = VERSOS[int(rng.integers(len(VERSOS)))]
-            text = np.max([layer.coverage for layer in self._layers(rng, half, world, whole=False)], 0)
+            kind = VERSOS[int(rng.integers(len(VERSOS)))]
+            text = np.max([layer.coverage for layer in self._layers(rng, half, kind, whole=False)], 0)
         else:
-            text = self._text(rng, half, WORLDS[int(rng.integers(3))], scale=0.5)
+            text = self._text(rng, half, PAGE_KINDS[int(rng.integers(3))], scale=0.5)
         large = Image.fromarray((text * 255).astype(np.uint8)).resize((2 * half[1], 2 * half[0]))
         return np.asarray(large)[: shape[0], : shape[1]] >= 128
 
@@ -156,28 +151,28 @@ class Synthesizer:
         return self.papers.sheet(rng, shape)
 
     def _layers(
-        self, rng: np.random.Generator, shape: tuple[int, int], world: World, whole: bool
+        self, rng: np.random.Generator, shape: tuple[int, int], kind: PageKind, whole: bool
     ) -> list[Layer]:
-        if world in PAGES:
-            return PAGES[world](self.typography, rng, Plate.drawn(rng, shape, whole=whole))
+        if kind in PAGES:
+            return PAGES[kind](self.typography, rng, Plate.drawn(rng, shape, whole=whole))
         if whole:
             margin = int(rng.uniform(0.04, 0.1) * min(shape))
-            block = self._text(rng, (shape[0] - 2 * margin, shape[1] - 2 * margin), world, whole=True)
+            block = self._text(rng, (shape[0] - 2 * margin, shape[1] - 2 * margin), kind, whole=True)
             text = np.pad(block, margin)
         else:
-            text = self._text(rng, shape, world)
-        dark = ink_tone(rng, soot=world == "papyrus")
+            text = self._text(rng, shape, kind)
+        dark = ink_tone(rng, soot=kind == "papyrus")
         extras: list[Layer] = []
         draws = rng.random(3)
         file = self.fonts.pick(rng, "latin") or ""
-        if draws[0] < 0.08 and world != "papyrus":
+        if draws[0] < 0.08 and kind != "papyrus":
             letter, box = initial(rng, shape, file, int(rng.uniform(50, 140)))
             text = text.copy()
             text[box] = 0
             extras.append(Layer(letter, np.array(COLOURED[rng.integers(2)], np.float32)))
         if draws[1] < 0.1:
             extras.append(Layer(rules(rng, shape, rng.uniform(1.2, 4)), dark, "line"))
-        if draws[2] < 0.06 and world != "papyrus":
+        if draws[2] < 0.06 and kind != "papyrus":
             colour = np.array(COLOURED[rng.integers(len(COLOURED))]) * rng.uniform(0.5, 1)
             extras.append(Layer(round_stamp(rng, shape, file), colour.astype(np.float32), "stamp"))
         return [Layer(text, dark), *extras]
@@ -186,27 +181,27 @@ class Synthesizer:
         self,
         rng: np.random.Generator,
         shape: tuple[int, int],
-        world: World,
+        kind: PageKind,
         *,
         scale: float = 1,
         whole: bool = False,
     ) -> Field:
-        """The running text of a world, `scale` times as large as on a page."""
-        if world == "pen":
+        """The running text of this kind of page, `scale` times as large as on a page."""
+        if kind == "pen":
             x_height = float(np.exp(rng.uniform(np.log(9), np.log(34)))) * scale
             text = written(hand(rng, x_height), rng, shape, whole=whole)
             return worn(text, rng, rng.uniform(0, 0.4) if scale == 1 else 0)
-        script: Script = "greek" if world == "papyrus" else "latin"
-        if world != "papyrus" and rng.random() < self.config.other_scripts:
+        script: Script = "greek" if kind == "papyrus" else "latin"
+        if kind != "papyrus" and rng.random() < self.config.other_scripts:
             script = SCRIPTS[int(rng.integers(1, len(SCRIPTS)))]
-        file = self.fonts.pick(rng, script, written=world == "script") or self.fonts.pick(rng, script)
+        file = self.fonts.pick(rng, script, written=kind == "script") or self.fonts.pick(rng, script)
         if file is None:
-            script, file = "latin", self.fonts.pick(rng, "latin", written=world == "script") or ""
+            script, file = "latin", self.fonts.pick(rng, "latin", written=kind == "script") or ""
         size = int(np.exp(rng.uniform(np.log(16), np.log(64))) * scale)
-        text = typeset(rng, shape, file, script, size, capitals=world == "papyrus", whole=whole)
+        text = typeset(rng, shape, file, script, size, capitals=kind == "papyrus", whole=whole)
         if scale < 1:
             return text
         if rng.random() < 0.35:
             text = tilted(text, rng, 1.5)
-        most = 1.4 if world == "papyrus" else 0.9
+        most = 1.4 if kind == "papyrus" else 0.9
         return worn(text, rng, rng.uniform(0, most) * min(1.0, size / 32))

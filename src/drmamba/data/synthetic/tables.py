@@ -33,12 +33,16 @@ def table(typography: Typography, rng: np.random.Generator, plate: Plate) -> lis
     bottom = page.bottom - rng.uniform(0, 0.3) * page.height if rng.random() < 0.3 else page.bottom
     box = Box(page.left, top, page.right, bottom).inset(rng.uniform(0, 0.05) * page.width, 0)
     if box.height > 3 * size:
-        ruled(plate, rng, box, galley, heavy)
+        # Fonts of one script often have no figures.
+        figures = face if face.script == "latin" else typography.face(rng)
+        ruled(plate, rng, box, galley, heavy, figures)
     return plate.layers(printers_ink(rng, size), rng, rng.uniform(0, 0.5) * min(1, size / 20))
 
 
-def ruled(plate: Plate, rng: np.random.Generator, box: Box, galley: Galley, heavy: Face) -> None:
-    """Fill a box with the rules, the head and the cells of a table."""
+def ruled(
+    plate: Plate, rng: np.random.Generator, box: Box, galley: Galley, heavy: Face, figure_face: Face
+) -> None:
+    """Fill a box with the rules, the head and the cells of a table; `heavy` is the face of the head."""
     size = galley.size
     downs = _edges(rng, box.left, box.right, 3 * size, 14 * size)
     head = box.top + size * rng.uniform(1.6, 4)
@@ -62,7 +66,7 @@ def ruled(plate: Plate, rng: np.random.Generator, box: Box, galley: Galley, heav
         plate.rectangle("line", box, thick)
     for y in (box.top, head):
         plate.line("line", (box.left, y), (box.right, y), thick)
-    figures = [set_type(galley.face, size, figure(rng)) for _ in range(12)]
+    figures = [set_type(figure_face, size, figure(rng)) for _ in range(12)]
     for left, right in pairwise(downs):
         cell = Box(left, box.top, right, head).inset(0.4 * size, 0)
         if cell.width > 2 * size and plate.sees(cell):

@@ -61,9 +61,8 @@ def sort(face: Face, size: int, text: str) -> Sort:
     """Letters drawn together as one piece of type."""
     font = loaded(face.file, size, face.script in SHAPED)
     ascent, descent = metrics(face, size)
-    mask, (left, top) = font.getmask2(
-        text, "L", anchor="ls"
-    )  # takes half the time of measuring and then drawing
+    # One call takes half the time of measuring and then drawing.
+    mask, (left, top) = font.getmask2(text, "L", anchor="ls")
     width, height = mask.size
     letters: NDArray[np.uint8] = np.frombuffer(bytes(mask), np.uint8).reshape(height, width)
     picture: NDArray[np.uint8] = np.zeros((ascent + descent, width), np.uint8)

@@ -1,126 +1,113 @@
-"""The runs that fill an ablation table, and the table's report."""
+"""The runs that fill ablation tables: trained, scored on held-out and kept-out years, and recorded."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from drmamba.config import RunConfig, replace_values
-from drmamba.experiments.paper_tables import ABLATIONS, COMPONENTS_AVERAGE, LABEL
-from drmamba.experiments.report import (
-    CONTEST,
-    HEADINGS,
-    as_json,
-    as_markdown,
-    machine,
-    number,
-    plot_years,
-    settings,
-    stamp,
-    write_text,
-)
-from drmamba.experiments.studies.ablation_tables import Variant, as_set_options, variants
-from drmamba.experiments.studies.leave_one_out_report import average
-from drmamba.experiments.studies.run_series import RunLauncher, Say, TrainingJob, incomplete, run_series
+from drmamba import checkpoint
+from drmamba.config import EngineConfig, RunConfig, replace_values
+from drmamba.data.dibco import find_pairs
+from drmamba.errors import ConfigError
+from drmamba.experiments.studies.ablation_records import DIGITS, make_record, record_name, write_record
+from drmamba.experiments.studies.ablation_tables import AblationRun
+from drmamba.experiments.studies.run_series import RunLauncher, Say, TrainingJob
+from drmamba.files import FileLock
+from drmamba.inference.explain.usage import route_usage
+from drmamba.training.run_data import evaluation_pages
+from drmamba.training.run_directory import RunDirectory
+from drmamba.training.scoring import VALIDATION_CONFIG, final_scores
 
 
-def jobs(config: RunConfig, root: Path, rows: Sequence[Variant], years: Sequence[str]) -> list[TrainingJob]:
-    """Return a job for every row and year; rows of different tables that are the same run share its folder."""
+@dataclass(frozen=True)
+class AblationJob:
+    """One run of an ablation: its row's changes, its seed and held-out year, and its record."""
+
+    run: AblationRun
+    training: TrainingJob
+    record: str  # name of the record's file, without its ending
+
+
+def fair_config(config: RunConfig) -> RunConfig:
+    """Return the settings that all rows share, or raise if they would not be compared fairly."""
+    if config.train.max_minutes:
+        raise ConfigError(
+            "rows are compared after the same number of updates, not after the same time; "
+            "replace --max-minutes by, for example, --set train.steps=1200"
+        )
+    # Each thread of a run has batch statistics of its own, so their number may not depend on the machine's cores.
+    return config if config.train.threads else replace_values(config, {"train": {"threads": 1}})
+
+
+def jobs(
+    config: RunConfig, root: Path, runs: Sequence[AblationRun], years: Sequence[str], seeds: Sequence[int]
+) -> list[AblationJob]:
+    """Return the jobs seed by seed, so that an interrupted series has whole pairs first."""
     found = []
-    for variant in rows:
-        for year in years:
-            changed = replace_values(variant.apply(config), {"source": {"hold_out": year}})
-            digest = hashlib.sha256(json.dumps(changed.to_dict(), sort_keys=True).encode()).hexdigest()[:10]
-            found.append(
-                TrainingJob(f"{variant.name} without {year}", changed, root / "runs" / f"{year}-{digest}")
-            )
+    for seed in seeds:
+        for run in runs:
+            for year in years:
+                own = {"source": {"hold_out": year}, "train": {"seed": seed}}
+                name = record_name(run, year, seed)
+                changed = replace_values(run.apply(config), own)
+                found.append(AblationJob(run, TrainingJob(name, changed, root / "runs" / name), name))
     return found
 
 
 def ablate(
     config: RunConfig,
     root: Path,
-    table: str,
-    years: Sequence[str],
+    todo: Sequence[AblationJob],
+    records: Path,
     launcher: RunLauncher,
     say: Say,
-    only: Sequence[str] = (),
-) -> Iterator[str]:
-    """Run a table; after each run, write <table>.json, .md and .png and yield the Markdown so far."""
-    rows = variants(table, only)
-    todo = jobs(config, root, rows, years)
-    by_folder: dict[Path, dict[str, Any]] = {}
-    for job, scores in run_series(todo, launcher, say):
-        by_folder[job.folder] = scores
-        done = {}
-        for k, variant in enumerate(rows):
-            folders = [j.folder for j in todo[k * len(years) : (k + 1) * len(years)]]
-            found = {year: by_folder[f] for year, f in zip(years, folders, strict=True) if f in by_folder}
-            if len(found) == len(years):
-                done[variant.name] = found
-        yield write_table(root, config, table, rows, years, done)
+    usage_on: Sequence[str] = (),
+) -> Iterator[AblationJob]:
+    """Train, score and record every job; yield each when its record exists.
+
+    A job that another process works on is left to it, so that the same command can be started once for each core.
+    """
+    locks = root / "locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    for number, job in enumerate(todo, 1):
+        if (records / f"{job.record}.json").is_file():
+            yield job
+            continue
+        lock = FileLock(locks / job.record)
+        if not lock.acquire():
+            say(f"run {number} of {len(todo)}: {job.record} is left to another process")
+            continue
+        with lock:
+            say(f"run {number} of {len(todo)}: {job.record} ({job.run.title})")
+            scores = launcher.run(job.training)
+            if scores is None:
+                return
+            write_record(records, job.record, _record(config, job, scores, usage_on, launcher.device))
+        yield job
 
 
-def write_table(
-    root: Path,
-    config: RunConfig,
-    table: str,
-    rows: Sequence[Variant],
-    years: Sequence[str],
-    done: Mapping[str, dict[str, Any]],
-) -> str:
-    """Write our scores beside the paper's to three files; return the Markdown."""
-    several = len(years) > 1 and table == "components"
-    paper = {row.name: row for row in (COMPONENTS_AVERAGE if several else ABLATIONS[table])}
-    means = {name: average(found) for name, found in done.items()}
-    header = [
-        "row",
-        "what it is",
-        *(HEADINGS[m] for m in CONTEST),
-        *(f"paper {HEADINGS[m]}" for m in CONTEST),
+def _record(
+    config: RunConfig, job: AblationJob, scores: dict[str, object], usage_on: Sequence[str], device: str
+) -> dict[str, object]:
+    """Score the kept-out years by the paper's protocol, measure the routes, and return the record."""
+    own, folder = job.training.config, RunDirectory(job.training.folder)
+    network, _ = checkpoint.load(folder.model)
+    network.eval()
+    pairs = find_pairs(own.source.data)
+    kept = evaluation_pages([pair for pair in pairs if pair.year in own.data.validate_on])
+    found = final_scores(network, kept, device=device)["pages"] if kept else []
+    measured = evaluation_pages([pair for pair in pairs if pair.year in usage_on])
+    parts = route_usage(
+        network, [page.read for page in measured], VALIDATION_CONFIG, EngineConfig(device=device)
+    )
+    usage = [
+        {"year": page.year, "name": page.name, **{k: _short(v) for k, v in asdict(part).items()}}
+        for page, all_parts in zip(measured, parts, strict=True)
+        for part in all_parts
     ]
-    lines = [
-        [
-            variant.name,
-            variant.title,
-            *(number(means.get(variant.name, {}).get(m)) for m in CONTEST),
-            *(number(getattr(paper.get(variant.name), m, None)) for m in CONTEST),
-        ]
-        for variant in rows
-    ]
-    notes = [
-        f"Preset `{config.preset}`, held out: {', '.join(years)}; {len(done)} of {len(rows)} rows done.",
-        f"The paper's columns: {LABEL}; means over {'ten folds' if several else 'the 2019 fold'}.",
-    ]
-    if done:
-        first = next(iter(done.values()))
-        notes += incomplete((year, len(scores["pages"])) for year, scores in first.items())
-        minutes = [float(scores["minutes"]) for found in done.values() for scores in found.values()]
-        notes.append(f"{sum(minutes) / len(minutes):.1f} minutes of training a run.")
-    text = as_markdown(header, lines) + "\n\n" + "\n".join(f"- {note}" for note in notes) + "\n"
-    write_text(root / f"{table}.md", text)
-    facts = {**stamp(), "machine": machine(), "preset": config.preset, "table": table, "years": list(years)}
-    measured = {
-        variant.name: {
-            "changes": as_set_options({"model": variant.model, "loss": variant.loss}),
-            "mean": means[variant.name],
-            "years": done[variant.name],
-        }
-        for variant in rows
-        if variant.name in done
-    }
-    write_text(root / f"{table}.json", as_json({**facts, "config": settings(config), "rows": measured}))
-    if done:
-        names = [variant.name for variant in rows if variant.name in done]
-        curves: dict[str, dict[str, list[float | None]]] = {
-            m: {
-                f"drmamba {config.preset}": [means[name][m] for name in names],
-                f"DR-Mamba ({LABEL})": [getattr(paper.get(name), m, None) for name in names],
-            }
-            for m in CONTEST
-        }
-        plot_years(root / f"{table}.png", names, curves, title=f"Ablation: {table}")
-    return text
+    return make_record(config, job.run, own, scores, found, usage, folder.manifest)
+
+
+def _short(value: object) -> object:
+    return round(value, DIGITS) if isinstance(value, float) else value

@@ -43,8 +43,8 @@ class RunLauncher:
     def run(self, job: TrainingJob) -> dict[str, Any] | None:
         """Start or resume the run, or read its scores if it is finished; None if someone interrupted it."""
         folder = RunDirectory(job.folder)
-        begun = folder.settings.is_file()
-        if begun and not same_but_for_length(folder.config(), job.config):
+        started = folder.settings.is_file()
+        if started and not same_but_for_length(folder.config(), job.config):
             raise TrainingError(
                 f"{job.folder} holds a run with other settings; finish it with those, or choose another folder"
             )
@@ -53,14 +53,16 @@ class RunLauncher:
                 raise TrainingError(f"{job.folder} is finished, with another length; choose another folder")
             return folder.read_scores()
         if self.devices > 1:
-            return self._run_as_program(folder, job.config, begun)
+            return self._run_as_program(folder, job.config, started)
         return train(
-            job.config, job.folder, resume=begun, accelerator=self.accelerator, shown=self.shown
+            job.config, job.folder, resume=started, accelerator=self.accelerator, shown=self.shown
         ).scores
 
-    def _run_as_program(self, folder: RunDirectory, config: RunConfig, begun: bool) -> dict[str, Any] | None:
+    def _run_as_program(
+        self, folder: RunDirectory, config: RunConfig, started: bool
+    ) -> dict[str, Any] | None:
         """Run `drmamba train`, which starts itself again once for each further device."""
-        folder.change(config) if begun else folder.begin(config)
+        folder.change(config) if started else folder.begin(config)
         devices = ["--devices", str(self.devices), "--accelerator", self.accelerator]
         command = [sys.executable, "-m", "drmamba", "train", "-o", str(folder.root), "--resume", *devices]
         code = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode

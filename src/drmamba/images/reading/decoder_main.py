@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from drmamba.child_process import Answer, Request, describe_error, serve
 from drmamba.config import ReadingConfig
 from drmamba.errors import MemoryLimitError, PixelLimitError
 from drmamba.images.reading import FilePage, count_pages, open_pages
+from drmamba.images.record import read_record
 
 
 class RequestHandler:
@@ -26,6 +28,8 @@ class RequestHandler:
     def answer(self, request: Request) -> Answer:
         """Return the answer's header and its raw bytes."""
         do = request["do"]
+        if do == "record":
+            return {"record": read_record(Path(request["path"]))}, b""
         if do == "open":
             config = ReadingConfig(max_pixels=request["max_pixels"], dpi=request["dpi"])
             self.page = None

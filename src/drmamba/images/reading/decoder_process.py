@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ import numpy as np
 
 from drmamba.child_process import Answer, ChildProcess, Request
 from drmamba.config import ReadingConfig
-from drmamba.errors import DecoderCrashError, ImageError, MemoryLimitError, PixelLimitError
+from drmamba.errors import DecoderCrashError, ImageError, MemoryLimitError, PixelLimitError, TimeLimitError
+from drmamba.files import open_regular
 from drmamba.images.arrays import RGB
 from drmamba.images.reading.page_source import PageSource
 
@@ -21,6 +24,7 @@ BASE_SECONDS = 8.0
 SLOWEST_DECODER = 500_000  # pixels a second
 SLOWEST_DISK = 5_000_000  # bytes a second
 MAX_WAITS = 8  # times that the limit may pass while the decoder waits for a busy processor
+MAX_ABANDONED = 3  # requests about one file that may take too long before the file is given up
 WHOLE_PAGE_SHARE = 0.6  # share of the memory; a page that takes more is decoded in bands if its format allows
 
 
@@ -30,20 +34,26 @@ class DecoderProcess(ChildProcess):
     max_waits = MAX_WAITS
 
     def __init__(self, memory: int, config: ReadingConfig | None = None) -> None:
-        one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        # One thread needs one arena; each further one would count against the memory limit.
+        one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
         module = "drmamba.images.reading.decoder_main"
-        super().__init__(module, str(memory), quiet=True, environment=one_thread)
+        super().__init__(module, str(memory), quiet=True, private=True, environment=one_thread)
         self.memory, self.config = memory, config or ReadingConfig()
 
     def open(self, path: Path) -> IsolatedFile:
-        """Open a file; an unreadable one raises ImageError."""
-        try:
-            size = path.stat().st_size
-        except OSError as error:
-            raise ImageError(f"cannot read {path}: {error.strerror or error}") from error
+        """Open a file; an unreadable one, or one that is no regular file, raises ImageError."""
+        size = _size(path)
         if size == 0:
             raise ImageError(f"{path} is empty")
         return IsolatedFile(self, path, size)
+
+    def record(self, path: Path) -> str:
+        """Return the record inside a result; it is empty if the file is foreign, damaged or no regular file."""
+        try:
+            seconds = BASE_SECONDS + _size(path) / SLOWEST_DISK
+            return str(self.ask(path, {"do": "record", "path": str(path)}, seconds)[0]["record"])
+        except ImageError:  # A file that no decoder survives was not made by this program.
+            return ""
 
     def ask(self, path: Path, request: Request, seconds: float) -> Answer:
         """Send a request about a file and wait so many seconds for its answer: a header and raw bytes."""
@@ -71,7 +81,7 @@ class DecoderProcess(ChildProcess):
         if answer is None:
             self.close()
             if late.is_set():
-                raise ImageError(f"{path} took more than {seconds:.0f} s to decode and was abandoned")
+                raise TimeLimitError(f"{path} took more than {seconds:.0f} s to decode and was abandoned")
             words = "the file is damaged, or needs more memory than there is"
             raise DecoderCrashError(f"{path} made the decoder crash: {words}")
         if late.is_set():
@@ -82,8 +92,8 @@ class DecoderProcess(ChildProcess):
 
     def _error(self, path: Path, header: dict[str, Any]) -> ImageError:
         """Return the error that an answer reports; its message names the file."""
-        message = " ".join(str(header["error"]).split())
-        message = message if str(path) in message else f"{path}: {message}"
+        message = str(header["error"])
+        message = message if str(path) in message else f"{path}: {' '.join(message.split())}"
         if header.get("kind") == "pixels":
             return PixelLimitError(message, int(header["value"]), int(header["limit"]))
         if header.get("kind") == "memory":
@@ -100,12 +110,30 @@ class IsolatedFile:
     def __init__(self, decoder: DecoderProcess, path: Path, size: int) -> None:
         self.decoder, self.path, self.size = decoder, path, size
         self.seconds = BASE_SECONDS + size / SLOWEST_DISK
+        self._left = decoder.config.max_seconds or math.inf  # seconds
+        self._abandoned = 0  # requests that took too long
         self._open()
+
+    def ask(self, request: Request, seconds: float) -> Answer:
+        """Send a request about the file; when too much time is spent on it, TimeLimitError gives it up."""
+        if self._left <= 0:
+            limit = f"{self.decoder.config.max_seconds:g} s that one file may take"
+            raise TimeLimitError(f"{self.path} took longer to decode than the {limit}")
+        started = time.monotonic()
+        try:
+            return self.decoder.ask(self.path, request, min(seconds, self._left))
+        except TimeLimitError as error:
+            self._abandoned += 1
+            if self._abandoned >= MAX_ABANDONED or time.monotonic() - started >= self._left:
+                raise
+            raise ImageError(str(error)) from error  # The pages after this one are tried.
+        finally:
+            self._left -= time.monotonic() - started
 
     def _open(self) -> None:
         decoder = self.decoder
         request = {"do": "open", "path": str(self.path), "memory": int(decoder.memory * WHOLE_PAGE_SHARE)}
-        answer, _ = decoder.ask(self.path, request | decoder.config.to_dict(), self.seconds)
+        answer, _ = self.ask(request | decoder.config.to_dict(), self.seconds)
         self.pages, self._process = int(answer["pages"]), decoder.started()
 
     def __iter__(self) -> Iterator[IsolatedPage]:
@@ -121,7 +149,7 @@ class IsolatedFile:
             yield IsolatedPage(self, facts)
 
     def _next(self) -> dict[str, Any]:
-        return self.decoder.ask(self.path, {"do": "next"}, self.seconds)[0]
+        return self.ask({"do": "next"}, self.seconds)[0]
 
 
 class IsolatedPage(PageSource):
@@ -136,13 +164,22 @@ class IsolatedPage(PageSource):
 
     def decode(self) -> None:
         """Let the process decode the page; a damaged one raises ImageError."""
-        self.file.decoder.ask(self.file.path, {"do": "decode"}, self.seconds)
+        self.file.ask({"do": "decode"}, self.seconds)
 
     def rows(self, top: int, bottom: int) -> RGB:
         """Fetch rows from the process."""
         request = {"do": "rows", "top": top, "bottom": bottom}
-        _, data = self.file.decoder.ask(self.file.path, request, self.seconds)
+        _, data = self.file.ask(request, self.seconds)
         return np.frombuffer(data, np.uint8).reshape(bottom - top, self.width, 3)
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a regular file; anything else raises ImageError without being waited for."""
+    try:
+        with open_regular(path) as file:
+            return os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise ImageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def _state(pid: int) -> tuple[str, float]:

@@ -14,14 +14,24 @@ from typing import Any
 import numpy as np
 
 from drmamba.errors import ImageError
+from drmamba.files import open_regular
 from drmamba.images.arrays import RGB
 from drmamba.images.reading.decoding import check_size, decoding
 from drmamba.images.reading.page_source import PageSource
 
 BAND_PIXELS = 32_000_000  # pixels rendered at once; most pages are one band, and none takes more than 128 MB
+LARGE_PICTURE = 60_000_000  # bytes; pdfium keeps no decoded picture that is larger
+BY_LINES = (
+    "DCTDecode",
+    "FlateDecode",
+    "CCITTFaxDecode",
+    "RunLengthDecode",
+)  # codings that it decodes line by line
 SCAN_DPI = (72, 1200)  # dots per inch; the plausible resolutions of a scan in a PDF page
 LOGO_AREA = 0.02  # share of the page; a smaller picture says nothing about the resolution of the scan
 SCAN_AREA = 0.5  # share of the page; where pictures cover less, the page is not a scan
+
+PageSides = tuple[tuple[int, float], tuple[int, float]]  # width and height, each in pixels and in points
 
 _lock = threading.RLock()
 
@@ -29,7 +39,7 @@ _lock = threading.RLock()
 def is_pdf(path: Path) -> bool:
     """Return whether the file starts like a PDF, whatever its name is."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:  # every file comes by here before a library opens it
             return b"%PDF-" in file.read(1024)
     except OSError as error:
         raise ImageError(f"cannot read {path}: {error.strerror or error}") from error
@@ -62,6 +72,14 @@ def count_pdf(path: Path) -> int:
             document.close()
 
 
+def opened_pdf(source: Path | bytes) -> Any:
+    """Open a PDF file, or one in memory, with pdfium."""
+    import pypdfium2
+
+    with _lock:
+        return pypdfium2.PdfDocument(source)
+
+
 def _opened(path: Path) -> Any:
     """Open a PDF; one that needs a password is an error that says so."""
     import pypdfium2
@@ -69,7 +87,7 @@ def _opened(path: Path) -> Any:
 
     with _lock, decoding(path):
         try:
-            return pypdfium2.PdfDocument(path)
+            return opened_pdf(path)
         except pypdfium2.PdfiumError as error:
             if pypdfium2.raw.FPDF_GetLastError() == pypdfium2.raw.FPDF_ERR_PASSWORD:
                 raise ImageError(f"{path} is locked with a password; unlock it first") from error
@@ -92,13 +110,14 @@ class PdfPage(PageSource):
         scale = dpi_used / 72 * (1 - 1e-6)
         self.width, self.height = math.ceil(width * scale), math.ceil(height * scale)
         self._sides = ((self.width, width), (self.height, height))
+        self._picture_bytes = _picture_bytes(page)
         self.dpi = (dpi_used, dpi_used)
         check_size(path, self.height, self.width, max_pixels)
         self._band: tuple[int, RGB] = (0, np.empty((0, self.width, 3), np.uint8))
 
     def decode_bytes(self) -> int:
-        """Return about how many bytes rendering takes; pdfium also decodes the page's pictures."""
-        return 4 * min(BAND_PIXELS, self.width * self.height) + 4 * self.width * self.height
+        """Return about how many bytes rendering takes: a band, a copy of it, and the page's pictures."""
+        return 8 * min(BAND_PIXELS, self.width * self.height) + self._picture_bytes + self.path.stat().st_size
 
     def decode(self) -> None:
         """Render the first band; a damaged page raises ImageError here."""
@@ -109,34 +128,50 @@ class PdfPage(PageSource):
         first, band = self._band
         if top < first or bottom > first + len(band):
             count = max(bottom - top, BAND_PIXELS // self.width)
-            first, band = top, self._render(top, min(top + count, self.height))
+            with decoding(self.path):
+                first, band = top, render(self._page, self._sides, top, min(top + count, self.height))
             self._band = (first, band)
         return band[top - first : bottom - first]
-
-    def _render(self, top: int, bottom: int) -> RGB:
-        """Render the rows with the page's edges 0.01 pixels inside the bitmap.
-
-        Each pixel of a scan then falls on one pixel of the bitmap. pdfium's plain call maps 595.2 points to
-        2480.0001 pixels and so draws a scan of 2480 pixels on 2481.
-        """
-        import pypdfium2
-        from pypdfium2 import raw
-
-        with _lock, decoding(self.path):
-            across, down = ((pixels - 0.02) / points for pixels, points in self._sides)
-            matrix = raw.FS_MATRIX(across, 0, 0, down, 0.01, 0.01 - top)
-            clip = raw.FS_RECTF(0, 0, self.width, bottom - top)
-            bitmap = pypdfium2.PdfBitmap.new_native(self.width, bottom - top, raw.FPDFBitmap_BGR)
-            bitmap.to_numpy()[:] = 255
-            flags = raw.FPDF_ANNOT | raw.FPDF_REVERSE_BYTE_ORDER | raw.FPDF_RENDER_LIMITEDIMAGECACHE
-            raw.FPDF_RenderPageBitmapWithMatrix(bitmap, self._page, matrix, clip, flags)
-            band: RGB = np.array(bitmap.to_numpy(), copy=True)
-            bitmap.close()
-        return band
 
     def close(self) -> None:
         """Release the page in pdfium."""
         self._page.close()
+
+
+def render(page: Any, sides: PageSides, top: int, bottom: int) -> RGB:
+    """Render the rows with the page's edges 0.01 pixels inside the bitmap; `sides` are width and height.
+
+    Each pixel of a scan then falls on one pixel of the bitmap. pdfium's plain call maps 595.2 points to
+    2480.0001 pixels and so draws a scan of 2480 pixels on 2481.
+    """
+    import pypdfium2
+    from pypdfium2 import raw
+
+    with _lock:
+        width = sides[0][0]
+        across, down = ((pixels - 0.02) / points for pixels, points in sides)
+        matrix = raw.FS_MATRIX(across, 0, 0, down, 0.01, 0.01 - top)
+        clip = raw.FS_RECTF(0, 0, width, bottom - top)
+        bitmap = pypdfium2.PdfBitmap.new_native(width, bottom - top, raw.FPDFBitmap_BGR)
+        bitmap.to_numpy()[:] = 255
+        flags = raw.FPDF_ANNOT | raw.FPDF_REVERSE_BYTE_ORDER | raw.FPDF_RENDER_LIMITEDIMAGECACHE
+        raw.FPDF_RenderPageBitmapWithMatrix(bitmap, page, matrix, clip, flags)
+        band: RGB = np.array(bitmap.to_numpy(), copy=True)
+        bitmap.close()
+    return band
+
+
+def _picture_bytes(page: Any) -> int:
+    """Return the bytes that pdfium takes for a page's largest picture, of which it may keep a few lines only."""
+    import pypdfium2.raw
+
+    found = 0
+    for picture in page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_IMAGE], max_depth=3):
+        width, height = picture.get_px_size()
+        filters = picture.get_filters()
+        whole = 4 * width * height
+        found = max(found, min(whole, LARGE_PICTURE) if filters and filters[-1] in BY_LINES else whole)
+    return found
 
 
 def _scan_dpi(page: Any, page_area: float) -> float | None:

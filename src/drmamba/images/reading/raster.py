@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, TiffImagePlugin
 
 from drmamba.errors import ImageError, InputError
 from drmamba.images.arrays import RGB
@@ -29,10 +29,19 @@ from drmamba.images.reading.metadata import (
     read_orientation,
 )
 from drmamba.images.reading.page_source import ArraySource, PageSource
-from drmamba.images.tiff_directory import BITS_PER_SAMPLE, PHOTOMETRIC, SUBFILE_TYPE
+from drmamba.images.tiff_directory import (
+    BITS_PER_SAMPLE,
+    COMPRESSION,
+    PHOTOMETRIC,
+    ROWS_PER_STRIP,
+    SUBFILE_TYPE,
+    TILE_HEIGHT,
+)
 
 MAX_PAGES = 100_000  # pages read from one TIFF; a damaged file may link its pages in a circle
 REDUCED_COPY, MASK = 1, 4  # bits of a TIFF's SUBFILE_TYPE that mark images which are not pages
+# Pillow reads 16-bit pages whose white is zero in one byte order only; `_depth_scale` inverts both.
+TiffImagePlugin.OPEN_INFO.setdefault((b"MM", 0, (1,), 1, (16,), ()), ("I;16B", "I;16B"))
 UNNAMED = Path("the picture")  # stands for the file name in errors about a picture in memory
 
 
@@ -80,6 +89,8 @@ def as_page_source(page: Image.Image | NDArray[Any]) -> PageSource:
     Arrays are grey (H, W), RGB (H, W, 3) or RGBA (H, W, 4), of 8 or 16 bits or of floats from 0 to 1.
     """
     if isinstance(page, Image.Image):
+        if 0 in page.size:
+            raise InputError(f"a page has 1 pixel or more; got a picture of {page.width} x {page.height}")
         return RasterPage(page, UNNAMED)
     array = np.asarray(page)
     if array.dtype == np.uint16:
@@ -126,7 +137,16 @@ class RasterPage(PageSource):
             held += 2 * bands  # libjpeg keeps all coefficients.
         elif self.format == "WEBP" or self.turned_by_pillow:
             held *= 2
-        return pixels * held + self.path.stat().st_size
+        strip = 0
+        if (
+            self.format == "TIFF" and self.tags.get(COMPRESSION, 1) != 1
+        ):  # libtiff holds a strip or tile, decoded.
+            rows = min(
+                self.tags.get(TILE_HEIGHT) or self.tags.get(ROWS_PER_STRIP) or self.height, self.height
+            )
+            bits = sum(self.tags.get(BITS_PER_SAMPLE, (1,))) or 1
+            strip = self.width * rows * max(bits, 8 * bands) // 8
+        return pixels * held + strip + self.path.stat().st_size
 
     def decode(self) -> None:
         """Decode the page; a damaged file raises ImageError here."""
@@ -171,15 +191,28 @@ class RasterPage(PageSource):
             bits = self.tags.get(BITS_PER_SAMPLE, (16,))[0] if self.format == "TIFF" else 16
             low, high = 0.0, float(2**bits - 1)
         elif mode in ("I", "F"):
-            extrema: Any = self.image.getextrema()  # No depth is stated, so the range of values counts.
-            low, high = float(extrema[0]), float(extrema[1])
-            if not np.isfinite([low, high]).all():
-                raise ImageError(f"{self.path} holds values that are not numbers")
+            low, high = self._extrema()  # No depth is stated, so the range of values counts.
             if low >= 0:
                 low, high = 0.0, next((top for top in (1.0, 255.0, 65535.0) if high <= top), high)
         else:
             return None
+        high = high if high > low else low + 1
         return (high, -255 / (high - low)) if white_is_zero else (low, 255 / (high - low))
+
+    def _extrema(self) -> tuple[float, float]:
+        """Return the smallest and the largest value; a single value that is not a number is an error."""
+        low, high = np.inf, -np.inf
+        for part in self._parts():
+            values = np.asarray(part)
+            smallest, largest = float(values.min()), float(values.max())  # These are NaN if one value is.
+            if not np.isfinite([smallest, largest]).all():
+                raise ImageError(f"{self.path} holds values that are not numbers; replace them first")
+            low, high = min(low, smallest), max(high, largest)
+        return low, high
+
+    def _parts(self) -> Iterator[Image.Image]:
+        """Yield the stored picture in parts."""
+        yield self.image
 
     def _to_rgb(self, band: Image.Image) -> Image.Image:
         """Convert a part of the stored picture to 8-bit RGB on white paper."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
+from drmamba.inference.analysis.filters import dilated, eroded, labelled, opened
 from drmamba.inference.analysis.strokes import Grey
 
 MARGIN_GREY_SHARE = 0.5  # of the paper's grey level; a margin is darker than this share
@@ -14,9 +14,8 @@ MARGIN_SIDE = 0.012  # of the page's longer side; a narrower dark block is not a
 MARGIN_STROKES = 3.5  # stroke widths; a margin is wider than this many strokes
 MARGIN_AREA = 0.002  # of the page's area; a smaller block is not a margin
 MARGIN_RIM = 2  # overview pixels; a rim of this width around a margin belongs to it
-MARGIN_STEP = (
-    0.25  # of the paper's grey level; a margin ends in a step of at least this, a shadow falls slowly
-)
+# Share of the paper's grey level; a margin ends in a step of at least this, whereas a shadow falls slowly.
+MARGIN_STEP = 0.25
 MARGIN_EDGE = 6  # overview pixels; the step must happen within this distance on each side of the edge
 PAPER_PERCENTILE = 80  # of the overview's grey levels; this percentile is the paper's
 
@@ -31,9 +30,8 @@ def dark_margins(overview: Grey, stroke: float) -> NDArray[np.bool_] | None:
     dark = overview < min(MARGIN_GREY_SHARE * paper, MARGIN_GREY)
     side = max(3, round(max(MARGIN_SIDE * max(overview.shape), MARGIN_STROKES * stroke)))
     # The page is continued beyond its edge, so that a thin margin also becomes a block.
-    padded = np.pad(dark.astype(np.uint8), side, mode="edge")
-    blocks = ndimage.grey_opening(padded, (side, side))[side:-side, side:-side]
-    names, count = ndimage.label(blocks)
+    blocks = opened(np.pad(dark, side, mode="edge"), side)[side:-side, side:-side]
+    names, count = labelled(blocks)
     at_edge = np.unique(np.concatenate([names[0], names[-1], names[:, 0], names[:, -1]]))
     sizes = np.bincount(names.ravel(), minlength=count + 1)
     large = [name for name in at_edge if name and sizes[name] >= MARGIN_AREA * overview.size]
@@ -41,15 +39,15 @@ def dark_margins(overview: Grey, stroke: float) -> NDArray[np.bool_] | None:
     if not margins:
         return None
     found: NDArray[np.bool_] = np.isin(names, margins)
-    return np.asarray(ndimage.maximum_filter(found, 2 * MARGIN_RIM + 1))
+    return dilated(found, 2 * MARGIN_RIM + 1)
 
 
 def _step(overview: Grey, block: NDArray[np.bool_]) -> float:
     """Return how much lighter the page is just outside a block than just inside it."""
     near = 2 * MARGIN_EDGE + 1
     # The block continues beyond the edge of the page, so only its edge on the page counts.
-    inside = block & ~ndimage.minimum_filter(block, near)
-    outside = ndimage.maximum_filter(block, near) & ~ndimage.maximum_filter(block, 3)
+    inside = block & ~eroded(block, near)
+    outside = dilated(block, near) & ~dilated(block, 3)
     if not inside.any() or not outside.any():
         return 0.0
     return float(np.median(overview[outside]) - np.median(overview[inside]))

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
+from drmamba.inference.analysis.filters import gaussian, sobel
 from drmamba.inference.analysis.strokes import Grey
 
 SMALLEST_SIDE = 64  # pixels; a strip with a shorter side has too few lines to tell
@@ -29,7 +29,7 @@ def orientation_score(overview: Grey) -> float:
     if min(overview.shape) < SMALLEST_SIDE:
         return math.inf
     grey = overview.astype(np.float32)
-    edges = np.abs(ndimage.sobel(grey, 0)) + np.abs(ndimage.sobel(grey, 1))
+    edges = np.abs(sobel(grey, 0)) + np.abs(sobel(grey, 1))
     edges = np.minimum(edges, np.percentile(edges, 99))
     side = min(BLOCK_SIDE, *edges.shape)
     rows, columns = 1e-6, 1e-6
@@ -42,5 +42,5 @@ def orientation_score(overview: Grey) -> float:
 
 
 def _variation(profile: NDArray[np.float32]) -> float:
-    shading = ndimage.gaussian_filter1d(profile, SHADING_WIDTH, mode="nearest")
-    return float(ndimage.gaussian_filter1d(profile - shading, NOISE_WIDTH).var())
+    shading = gaussian(profile, SHADING_WIDTH)
+    return float(gaussian(profile - shading, NOISE_WIDTH, mode="symmetric").var())

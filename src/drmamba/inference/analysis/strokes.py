@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from scipy import ndimage
+
+from drmamba.inference.analysis.filters import Values, box_mean, gaussian
 
 Grey = NDArray[np.uint8]
-Values = NDArray[np.float32]
 
 NARROW, WIDE = 4.2, 5.5  # pixels; a width between these two is measured well
 MAX_HALVINGS = 3  # halvings; tiles are not reduced further than this
@@ -111,13 +111,12 @@ def _median(width: NDArray[Any], weight: NDArray[Any]) -> float:
 
 
 def _skewness(tile: Values) -> float:
-    rest = tile - ndimage.uniform_filter(tile, SKEWNESS_SIDE, mode="nearest")
+    rest = tile - box_mean(tile, SKEWNESS_SIDE, mode="edge")
     return float((rest**3).mean() / ((rest**2).mean() ** 1.5 + 1e-6))
 
 
 def _smooth(tile: Grey) -> Values:
-    smooth: Values = ndimage.gaussian_filter(tile.astype(np.float32), 0.7, mode="nearest", truncate=3)
-    return smooth
+    return gaussian(tile.astype(np.float32), 0.7, reach=3)
 
 
 def _resized(tile: Grey, factor: float) -> Grey:

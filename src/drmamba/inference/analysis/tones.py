@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
+from drmamba.inference.analysis.filters import box_mean
 from drmamba.inference.analysis.strokes import Grey
 
 BETWEEN = 0.25, 0.85  # of the contrast above the ink; in this range a pixel is neither ink nor paper
@@ -44,8 +44,8 @@ def measure_tones(tiles: Sequence[Grey], levels: NDArray[np.int64]) -> Tones:
 
 def _tones(tile: NDArray[np.float32]) -> tuple[float, float, float]:
     dark, light = np.percentile(tile, [5, 95])
-    mean = ndimage.uniform_filter(tile, NEIGHBOURHOOD)
-    square = ndimage.uniform_filter(tile * tile, NEIGHBOURHOOD)
+    mean = box_mean(tile, NEIGHBOURHOOD)
+    square = box_mean(tile * tile, NEIGHBOURHOOD)
     spread = np.sqrt(np.maximum(square - mean * mean, 0))
     # Only the quietest quarter of the paper counts, because near strokes their edges would be measured.
     return dark, light, float(np.percentile(spread[mean >= (dark + light) / 2], 25))

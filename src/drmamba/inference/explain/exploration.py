@@ -1,13 +1,12 @@
 """The maps of the dual-route block over a page, and the page with another suppression or threshold.
 
 The maps of a window are D, B and beta of the dual-route block (Eqs. 6-12), averaged over its channels. They are
-blended over the page exactly as the probability is. If the routes are kept, another `suppress` needs neither the
-encoder nor the scans: only the fusion and what follows it run again.
+blended over the page exactly as the probability is. If the runtime can keep the routes, as torch can, another
+`suppress` needs neither the encoder nor the scans: only the fusion and what follows it run again.
 
 >>> import numpy as np
 >>> from drmamba import Binarizer
->>> from drmamba.inference.models import load_model
->>> binarizer = Binarizer(load_model("lite")[0], explain=True)
+>>> binarizer = Binarizer.from_pretrained(explain=True)
 >>> page = binarizer(np.random.default_rng(0).integers(0, 255, (60, 80, 3), np.uint8))
 >>> page.explanation.beta.shape, bool((page.explanation.beta <= 1).all())
 ((60, 80), True)
@@ -23,22 +22,16 @@ from itertools import repeat
 from typing import Any, TypeVar
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
-from drmamba.config import InferenceConfig, replace_values
+from drmamba.config import STRIDES, InferenceConfig, replace_values
 from drmamba.errors import InputError
 from drmamba.images import RGB, PageSource
 from drmamba.inference.analysis import analyse_page
 from drmamba.inference.analysis.contrast import contrast
 from drmamba.inference.binarizer import BinarizedPage, Binarizer
-from drmamba.inference.runtime.torch import as_image
+from drmamba.inference.runtime.base import ExplainedWindow
 from drmamba.inference.tiling import Predict, Probability
-from drmamba.model.block import Maps
-from drmamba.model.context import PageFeatures
-from drmamba.model.network import DRMamba, Routes
 
 T = TypeVar("T")
 Map = NDArray[np.float32]  # (H, W), 0 or more
@@ -58,28 +51,10 @@ class Explanation:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-@dataclass(frozen=True)
-class WindowMaps:
-    """What is remembered of one window."""
-
-    probability: Probability
-    means: Map  # D, B, beta, beta * B at suppress = 1: (4, h, w) at the block's stride
-    window: RGB | None  # this and the routes are kept only if there is memory for them
-    u: Tensor | None = None
-    maps: Maps | None = None
-    blank: bool = False  # whether the contrast is too low, so that the probability stays 0
-
-    @property
-    def size(self) -> int:
-        """Bytes that the routes take."""
-        tensors = (self.u, *(self.maps or ()))
-        return sum(t.nbytes for t in tensors if t is not None)
-
-
 class Exploration:
     """One page that the network has seen once, for several suppressions and thresholds.
 
-    `keep` is how many bytes may be held for the routes. If that is enough for all windows, `turn` runs only what
+    `keep` is how many bytes may be held for the routes. If that is enough for all windows, `adjust` runs only what
     follows the maps; otherwise it runs the whole network again. The page must stay readable in the meantime.
     """
 
@@ -89,7 +64,7 @@ class Exploration:
         self.binarizer, self.rows = binarizer, rows
         # Only a page that the network sees has maps.
         self.config = replace(config or binarizer.config, keep_bilevel=False)
-        if self.config.precision != "float32":
+        if self.config.precision not in ("auto", "float32"):
             raise InputError(
                 f"maps are made in float32, not in {self.config.precision}; leave the precision out"
             )
@@ -97,15 +72,15 @@ class Exploration:
         self.view = binarizer.view(rows, self.analysis, self.config)
         self.context = binarizer.context(rows, self.config, self.view)
         self._left = keep
-        self._seen: list[WindowMaps] = []
+        self._seen: list[ExplainedWindow] = []
         self.page = self._binarize(self._record)
 
     @property
     def kept(self) -> int:
         """Bytes held for the routes; 0 if another suppression needs the whole network."""
-        return sum(seen.size for seen in self._seen)
+        return sum(seen.bytes for seen in self._seen)
 
-    def turn(self, *, suppress: float | None = None, threshold: float | None = None) -> BinarizedPage:
+    def adjust(self, *, suppress: float | None = None, threshold: float | None = None) -> BinarizedPage:
         """Return the page with another suppression or threshold, which hold from now on."""
         old = self.config
         changes = {"suppress": suppress, "threshold": threshold}
@@ -149,14 +124,14 @@ class Exploration:
     def _record(self, windows: Iterator[RGB]) -> Iterator[Probability]:
         """Predict windows and remember their maps."""
         for seen in self._stream(map(self._recorder, windows, self.context.places or repeat(None))):
-            self._left -= seen.size
+            self._left -= seen.bytes
             if self._left < 0:  # the routes of half a page would be of no use
                 seen = _without_routes(seen)
                 self._seen = [_without_routes(s) for s in self._seen]
             self._seen.append(seen)
             yield seen.probability
 
-    def _stream(self, work: Iterator[Callable[[nn.Module], T]]) -> Iterator[T]:
+    def _stream(self, work: Iterator[Callable[[Any], T]]) -> Iterator[T]:
         """Yield results in order; as many are under way as there are workers."""
         waiting: deque[Future[T]] = deque()
         for one in work:
@@ -166,72 +141,40 @@ class Exploration:
         while waiting:
             yield waiting.popleft().result()
 
-    def _recorder(self, window: RGB, place: tuple[int, int] | None) -> Callable[[nn.Module], WindowMaps]:
+    def _recorder(self, window: RGB, place: tuple[int, int] | None) -> Callable[[Any], ExplainedWindow]:
+        runtime, page = self.binarizer.pool.runtime, self.context.features
         suppress, keep = self.config.suppress, self._left > 0
         blank = contrast(window) < self.config.min_contrast
-        convention = self.binarizer.pool.runtime.convention(self.config.keep)
+        convention = runtime.convention(self.config.keep)
 
-        @torch.inference_mode()
-        def record(network: nn.Module) -> WindowMaps:
-            if not isinstance(network, DRMamba):
-                raise InputError(
-                    f"only a DRMamba network can explain itself, not a {type(network).__name__}; "
-                    "of an exported model give the .safetensors file it was made from"
-                )
-            image = _image(window, network)
-            context: dict[str, Any] = {"convention": convention}
-            if place is not None:
-                page = PageFeatures(*(found.to(image.device) for found in self.context.features))
-                context |= {
-                    "page": page,
-                    "place": torch.tensor([place], dtype=torch.float32, device=image.device),
-                }
-            routes = network.routes(image, **context)
-            found = _probability(network, routes, suppress, blank)
-            D, B, beta = routes.maps
-            means = torch.stack([D.mean(1), B.mean(1), beta.mean(1), (beta * B).mean(1)], 1)[0]
-            seen = WindowMaps(found, means.float().cpu().numpy(), window, routes.u, routes.maps, blank)
+        def record(network: Any) -> ExplainedWindow:
+            seen = runtime.explain(network, window, suppress, convention=convention, page=page, place=place)
+            if blank:  # The probability stays 0, whatever the suppression is.
+                seen = replace(_without_routes(seen), probability=np.zeros(window.shape[:2], np.float32))
             return seen if keep else _without_routes(seen)
 
         return record
 
-    def _fuser(self, seen: WindowMaps) -> Callable[[nn.Module], Probability]:
-        suppress = self.config.suppress
-
-        @torch.inference_mode()
-        def fuse(network: nn.Module) -> Probability:
-            assert isinstance(network, DRMamba)
-            assert seen.window is not None
-            assert seen.u is not None
-            assert seen.maps is not None
-            image = _image(seen.window, network)
-            u, maps = seen.u.to(image.device), Maps(*(x.to(image.device) for x in seen.maps))
-            page = F.pad(image, (0, 4 * u.shape[3] - image.shape[3], 0, 4 * u.shape[2] - image.shape[2]),
-                         mode="replicate")  # fmt: skip
-            routes = Routes(page, u, maps, (image.shape[2], image.shape[3]))
-            return _probability(network, routes, suppress, seen.blank)
-
-        return fuse
+    def _fuser(self, seen: ExplainedWindow) -> Callable[[Any], Probability]:
+        runtime, suppress = self.binarizer.pool.runtime, self.config.suppress
+        return lambda network: (
+            seen.probability if seen.routes is None else runtime.fuse(network, seen.routes, suppress)
+        )
 
 
-def _image(window: RGB, network: nn.Module) -> Tensor:
-    return as_image(np.array(window)[None], network)
-
-
-def _probability(network: DRMamba, routes: Routes, suppress: float, blank: bool) -> Probability:
-    if blank:
-        return np.zeros(routes.size, np.float32)
-    found: Probability = network.fuse(routes, suppress)[0].float().sigmoid().cpu().numpy()
-    return found
-
-
-def _enlarged(seen: WindowMaps, channel: int) -> Map:
-    """Return a window's map at the window's own size."""
+def _enlarged(seen: ExplainedWindow, channel: int) -> Map:
+    """Return a window's map at the window's own size, interpolated linearly."""
     height, width = seen.probability.shape
-    small = torch.from_numpy(seen.means[channel])[None, None]
-    large: Map = F.interpolate(small, scale_factor=4.0, mode="bilinear")[0, 0, :height, :width].numpy()
-    return large
+    values: Map = seen.means[channel]
+    for axis, side in ((0, height), (1, width)):
+        cells = values.shape[axis]
+        at = np.clip((np.arange(side, dtype=np.float32) + 0.5) / STRIDES[0] - 0.5, 0, cells - 1)
+        lower = at.astype(np.intp)
+        weight = (at - lower).astype(np.float32).reshape((-1, 1) if axis == 0 else (-1,))
+        upper = np.minimum(lower + 1, cells - 1)
+        values = values.take(lower, axis) * (1 - weight) + values.take(upper, axis) * weight
+    return values
 
 
-def _without_routes(seen: WindowMaps) -> WindowMaps:
-    return replace(seen, window=None, u=None, maps=None)
+def _without_routes(seen: ExplainedWindow) -> ExplainedWindow:
+    return replace(seen, routes=None, bytes=0)

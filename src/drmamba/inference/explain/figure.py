@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, PngImagePlugin
 
-from drmamba.errors import ImageError, InputError
+from drmamba.errors import EXTRAS, ImageError, InputError, MissingExtra
 from drmamba.files import write_atomic
 from drmamba.images import RGB, Ink
 from drmamba.inference.binarizer import BinarizedPage
@@ -64,6 +65,12 @@ def check_suffix(suffix: str) -> None:
     """Raise unless a figure can be written with this ending."""
     if suffix.lower() not in FORMATS:
         raise ImageError(f"a figure is written as {', '.join(FORMATS)}, not as {suffix!r}")
+
+
+def require_matplotlib() -> None:
+    """Raise if the library that draws figures is missing, before there is work that would be lost."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise MissingExtra("matplotlib", EXTRAS["matplotlib"])
 
 
 def draw(

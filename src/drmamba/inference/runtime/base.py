@@ -4,28 +4,45 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from drmamba.config import KEPT, Convention, Keep, Precision
-from drmamba.errors import BackendError, CheckpointError
+from drmamba.config import KEPT, Convention, Keep, ModelConfig, Precision
+from drmamba.errors import BackendError, CheckpointError, InputError
 
 Windows = NDArray[np.uint8]  # (n, h, w, 3)
 Places = NDArray[np.float32]  # (n, 2): top and left of each window on its page
 ReducedPage = NDArray[np.uint8]  # (h, w, 3): a whole page, reduced
 
 
+@dataclass(frozen=True)
+class ExplainedWindow:
+    """The probability of one window, and the maps of the dual-route block that led to it."""
+
+    probability: NDArray[np.float32]  # (h, w)
+    # D, B, beta and beta * B at suppress = 1, each the mean over the channels: (4, h, w) at the block's stride.
+    means: NDArray[np.float32]
+    routes: Any = None  # what `Runtime.fuse` continues from; None if only the whole network can be run again
+    bytes: int = 0  # bytes that the routes take
+
+
 class Runtime(ABC):
     """A network that several worker threads run at once."""
 
+    program_bytes: int = 440_000_000  # bytes; Python, the runtime's library and the network
+    worker_bytes: int = 125_000_000  # bytes; one window of 512 under way
     count: int  # worker threads
     batch: int = 1  # windows in one call
     devices: list[Any]  # where the network runs, for people to read
-    precisions: tuple[Precision, ...] = ("float32",)  # the precisions in which it can run here
+    precisions: tuple[Precision, ...] = (
+        "float32",
+    )  # the precisions in which it can run here; auto is the first
     context: int = 0  # by how much a page is reduced for `see_page`; 0 if windows stand alone
     conventions: tuple[Convention, ...] = ()  # the ink conventions that the network knows
+    stroke_width: float = ModelConfig.stroke_width  # pixels; much narrower strokes are enlarged to this width
 
     @abstractmethod
     def enter(self) -> Any:
@@ -49,6 +66,26 @@ class Runtime(ABC):
         returned for the page that the windows lie on, and `places` says where they lie.
         """
 
+    def explain(
+        self,
+        network: Any,
+        window: NDArray[np.uint8],  # noqa: ARG002
+        suppress: float,  # noqa: ARG002
+        *,
+        convention: int = 0,  # noqa: ARG002
+        page: Any = None,  # noqa: ARG002
+        place: tuple[int, int] | None = None,  # noqa: ARG002
+    ) -> ExplainedWindow:
+        """Return the probability of one window (h, w, 3) together with the maps of the block."""
+        raise InputError(
+            f"only a DRMamba network can explain itself, not a {type(network).__name__}; "
+            "give a model that drmamba wrote"
+        )
+
+    def fuse(self, network: Any, routes: Any, suppress: float) -> NDArray[np.float32]:
+        """Return the probability of a window for another `suppress`, from the routes that `explain` returned."""
+        raise NotImplementedError
+
     def see_page(self, network: Any, reduced: ReducedPage) -> Any:  # noqa: ARG002  most have no context
         """Return what the network finds on the reduced page, for `run`."""
         return None
@@ -65,12 +102,16 @@ class Runtime(ABC):
             )
         return 0
 
-    def check(self, precision: Precision) -> None:
-        """Raise if the network cannot run in this precision here."""
-        if precision not in self.precisions:
+    def precision(self, asked: Precision) -> Precision:
+        """Return the precision in which the network runs; raises if it cannot run in the one that is asked for."""
+        if asked == "auto":
+            return self.precisions[0]
+        if asked not in self.precisions:
             raise BackendError(
-                f"{precision} cannot be used here, with this model or on this hardware; leave it out"
+                f"{asked} cannot be used here, with this model or on this hardware; there is "
+                f"{', '.join(self.precisions)}"
             )
+        return asked
 
     def entered(self) -> None:  # noqa: B027  most have nothing to do
         """Do what remains when every worker has entered; called once."""

@@ -1,11 +1,12 @@
 """An exported model on ONNX Runtime for the worker pool; torch is not imported.
 
-All workers share one session. Each window runs alone on its worker's own thread, so results do not depend on the
-number of workers.
+All workers share one session. On the CPU each window runs alone on its worker's own thread, so results do not depend on
+the number of workers. Builds of ONNX Runtime for GPUs are used where they are installed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,14 +15,25 @@ from numpy.typing import NDArray
 
 from drmamba.checkpoint import parse_header
 from drmamba.config import STRIDES, EngineConfig, Precision
-from drmamba.errors import BackendError, CheckpointError, MissingExtra
-from drmamba.inference.runtime.base import Places, ReducedPage, Runtime, Windows, usable_cores
+from drmamba.errors import BackendError, CheckpointError, InputError
+from drmamba.inference.runtime.base import (
+    ExplainedWindow,
+    Places,
+    ReducedPage,
+    Runtime,
+    Windows,
+    usable_cores,
+)
 from drmamba.model.page_tiles import seen_in_tiles
 
 SETTINGS = {
     "session.intra_op.allow_spinning": "0",
     "session.inter_op.allow_spinning": "0",
 }
+
+# What ONNX Runtime calls the devices; of these, `auto` takes the first that is there, and otherwise the CPU.
+PROVIDERS = {"cuda": "CUDAExecutionProvider", "rocm": "MIGraphXExecutionProvider"}
+CPU = "CPUExecutionProvider"
 
 # Names of inputs and outputs in the file.
 CONTEXT, FEATURES = ("context_3", "context_4"), ("features_3", "features_4")
@@ -37,15 +49,14 @@ class PageArrays(NamedTuple):
 
 
 class OnnxRuntime(Runtime):
-    """An ONNX Runtime session on the CPU."""
+    """An ONNX Runtime session on the CPU or a GPU."""
+
+    program_bytes = 160_000_000
+    worker_bytes = 70_000_000
 
     def __init__(self, model: Path | bytes, config: EngineConfig) -> None:
         onnxruntime = library()
-        if config.device not in ("auto", "cpu"):
-            raise BackendError(
-                f"exported models run on the CPU, not on {config.device!r}; leave --device out, or give the "
-                ".safetensors model that this one was made from"
-            )
+        chosen = providers(config.device, onnxruntime.get_available_providers())
         path = Path("model.onnx") if isinstance(model, bytes) else model
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -56,19 +67,28 @@ class OnnxRuntime(Runtime):
             options.add_session_config_entry(name, value)
         try:
             source = model if isinstance(model, bytes) else str(model)
-            self._session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+            self._session = onnxruntime.InferenceSession(source, options, providers=chosen)
         except Exception as error:  # ONNX Runtime has a class for every way a file can be wrong
             raise CheckpointError(f"{path} is not an ONNX model that runs here: {_first(error)}") from error
         facts = self._session.get_modelmeta().custom_metadata_map
         self.model, self.provenance = parse_header(facts, path)
         self.weights_sha256 = facts.get("weights_sha256", "")  # hash of the file that this one was made from
+        self.parameters = int(facts["parameters"]) if "parameters" in facts else None
+        self.gflops = float(facts["gflops_512"]) if "gflops_512" in facts else None
         shapes = {one.name: one.shape for one in self._session.get_inputs()}
         # The config of an older file may name inputs that the file does not have; its windows stand alone.
         self.conventions = self.model.conventions if "convention" in shapes else ()
         self.context = self.model.context if shapes.keys() >= set(CONTEXT) else 0
+        self.stroke_width = self.model.stroke_width
+        self._explains = "maps" in {one.name for one in self._session.get_outputs()}
         self._channels = tuple(shapes[name][1] for name in CONTEXT) if self.context else ()
-        self.count = config.workers or usable_cores()
-        self.devices = [f"cpu (ONNX Runtime {onnxruntime.__version__})"]
+        used = self._session.get_providers()[
+            0
+        ]  # ONNX Runtime falls back to the CPU where a GPU cannot be used.
+        self.count = (config.workers or usable_cores()) if used == CPU else 1
+        self.batch = 1 if used == CPU else config.batch
+        name = next((name for name, provider in PROVIDERS.items() if provider == used), "cpu")
+        self.devices = [f"{name} (ONNX Runtime {onnxruntime.__version__})"]
 
     def enter(self) -> OnnxRuntime:
         """Return the runtime itself, because any number of threads may run a session."""
@@ -86,13 +106,43 @@ class OnnxRuntime(Runtime):
         places: Places | None = None,
     ) -> NDArray[np.float32]:
         """Return the probabilities of the windows."""
-        feed = {"page": windows, "suppress": np.array(suppress, np.float32)}
-        if self.conventions:
-            feed["convention"] = np.array(convention, np.int64)
-        if self.context:
-            feed |= self._under(windows, page, places)
+        feed = self._feed(windows, suppress, convention, page, places)
         found: NDArray[np.float32] = self._session.run(["probability"], feed)[0]
         return found
+
+    def explain(
+        self,
+        network: Any,  # noqa: ARG002
+        window: NDArray[np.uint8],
+        suppress: float,
+        *,
+        convention: int = 0,
+        page: PageArrays | None = None,
+        place: tuple[int, int] | None = None,
+    ) -> ExplainedWindow:
+        """Return the probability of one window together with the maps of the block."""
+        if not self._explains:
+            raise InputError(
+                "this model was exported before exports could be explained; export it again with `drmamba export`"
+            )
+        places = None if place is None else np.array([place], np.float32)
+        feed = self._feed(np.ascontiguousarray(window[None]), suppress, convention, page, places)
+        found, maps = self._session.run(["probability", "maps"], feed | {"explain": np.array(True)})
+        return ExplainedWindow(found[0], maps[0])
+
+    def _feed(
+        self,
+        windows: Windows,
+        suppress: float,
+        convention: int,
+        page: PageArrays | None,
+        places: Places | None,
+    ) -> dict[str, NDArray[Any]]:
+        """Return the inputs of a run."""
+        feed: dict[str, NDArray[Any]] = {"page": windows, "suppress": np.array(suppress, np.float32)}
+        if self.conventions:
+            feed["convention"] = np.array(convention, np.int64)
+        return feed | self._under(windows, page, places) if self.context else feed
 
     def see_page(self, network: Any, reduced: ReducedPage) -> PageArrays | None:  # noqa: ARG002
         """Return what the network finds on the reduced page; a large one is seen in tiles."""
@@ -151,12 +201,25 @@ def sampled(
     return np.concatenate(parts)
 
 
+def providers(device: str, available: Sequence[str]) -> list[Any]:
+    """Return ONNX Runtime's execution providers for a device, the preferred one first."""
+    name, _, number = device.partition(":")
+    if device == "cpu":
+        return [CPU]
+    if name == "auto":
+        return [*(one for one in PROVIDERS.values() if one in available), CPU]
+    if PROVIDERS.get(name) not in available:
+        raise BackendError(
+            f"this ONNX Runtime cannot use the device {device!r}; leave --device out, install a build of ONNX Runtime "
+            "for it, or use torch with --runtime torch"
+        )
+    return [(PROVIDERS[name], {"device_id": int(number or 0)}), CPU]
+
+
 def library() -> Any:
-    """Return ONNX Runtime; if it is missing, the error names the extra to install."""
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingExtra("onnxruntime", "onnx") from error
+    """Return ONNX Runtime, which is imported at use because it takes a while."""
+    import onnxruntime
+
     return onnxruntime
 
 

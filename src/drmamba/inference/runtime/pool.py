@@ -3,17 +3,18 @@
 On the CPU every window runs alone on one thread. For `lite` that is also the fastest way (two cores, a window of 512,
 channels-last: 0.145 s with two workers of one thread, 0.175 s with one worker of two threads, 0.21 s in batches of
 four), and it makes results independent of the batch size and the number of workers, because no kernel is ever chosen
-by them. On GPUs a call always holds `batch` windows and is filled up with empty ones.
+by them. On GPUs a call always holds `batch` windows of one size and is filled up with empty ones.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from drmamba.config import EngineConfig, Precision
-from drmamba.errors import CheckpointError
+from drmamba.errors import CheckpointError, InputError
 from drmamba.images import RGB
 from drmamba.inference.analysis.contrast import contrast
 from drmamba.inference.runtime.base import ReducedPage, Runtime
@@ -44,6 +45,15 @@ class _Call:
     places: list[tuple[int, int]]  # the places of the windows, if the page is known
 
 
+@dataclass
+class _WindowBatch:
+    """Windows of one size that go to the network together."""
+
+    windows: list[RGB] = field(default_factory=list)
+    places: list[tuple[int, int]] = field(default_factory=list)
+    results: Future[list[Probability]] | None = None  # None until the batch is under way
+
+
 class WorkerPool:
     """A network that runs on every core or GPU; all pages under way share it."""
 
@@ -55,6 +65,7 @@ class WorkerPool:
             network = TorchRuntime(network, config)
         self.runtime, self.devices = network, network.devices
         self.count, self.batch = network.count, network.batch
+        self._process = os.getpid()
         self._worker = threading.local()
         self._counting = threading.Lock()
         self.seconds, self.pixels = 0.0, 0  # CPU time inside the network, and the pixels that it has seen
@@ -70,7 +81,7 @@ class WorkerPool:
         *,
         suppress: float = 1.0,
         min_contrast: int = 0,
-        precision: Precision = "float32",
+        precision: Precision = "auto",
         convention: int = 0,
         page: Any = None,
         places: Sequence[tuple[int, int]] = (),
@@ -80,18 +91,30 @@ class WorkerPool:
         `page` is what `see_page` found on the page that the windows come from, and `places` holds the top and left of
         each window, in the order in which they come.
         """
-        self.runtime.check(precision)
+        precision = self.runtime.precision(precision)
+        self._refuse_forked()
+
+        def submit(batch: _WindowBatch) -> None:
+            call = _Call(suppress, precision, convention, page, batch.places)
+            batch.results = self._threads.submit(self._run, batch.windows, min_contrast, call)
 
         def stream(windows: Iterator[RGB]) -> Iterator[Probability]:
-            waiting: deque[Future[list[Probability]]] = deque()
             where = iter(places)
-            while batch := list(islice(windows, self.batch)):
-                call = _Call(suppress, precision, convention, page, list(islice(where, len(batch))))
-                waiting.append(self._threads.submit(self._run, batch, min_contrast, call))
-                if len(waiting) > self.count + 1:
-                    yield from waiting.popleft().result()
+            incomplete: dict[tuple[int, ...], _WindowBatch] = {}  # by the size of their windows
+            waiting: deque[tuple[_WindowBatch, int]] = deque()
+            for window in windows:
+                batch = incomplete.setdefault(window.shape, _WindowBatch())
+                waiting.append((batch, len(batch.windows)))
+                batch.windows.append(window)
+                batch.places.extend(islice(where, 1))
+                if len(batch.windows) == self.batch:
+                    submit(incomplete.pop(window.shape))
+                while len(waiting) > self.batch * (self.count + 1) and waiting[0][0].results:
+                    yield _result(*waiting.popleft())
+            for batch in incomplete.values():
+                submit(batch)
             while waiting:
-                yield from waiting.popleft().result()
+                yield _result(*waiting.popleft())
 
         return stream
 
@@ -101,7 +124,16 @@ class WorkerPool:
 
     def submit(self, work: Callable[[Any], T]) -> Future[T]:
         """Run a function with a worker's network; it waits its turn among the windows."""
+        self._refuse_forked()
         return self._threads.submit(lambda: work(self._worker.network))
+
+    def _refuse_forked(self) -> None:
+        """Raise in a forked process, which has this object but not its threads, and would wait for them for ever."""
+        if os.getpid() != self._process:
+            raise InputError(
+                "this Binarizer belongs to the process that forked this one, and its threads are not here; "
+                "make a new Binarizer in this process, or start processes with the method spawn"
+            )
 
     def _run(self, windows: list[RGB], min_contrast: int, call: _Call) -> list[Probability]:
         results = [np.zeros(window.shape[:2], np.float32) for window in windows]
@@ -131,6 +163,8 @@ class WorkerPool:
 
     def close(self) -> None:
         """Stop the threads; windows under way are finished first."""
+        if os.getpid() != self._process:
+            return  # The threads stayed in the process that was forked.
         self._threads.shutdown(cancel_futures=True)
 
     def __enter__(self) -> Self:
@@ -140,6 +174,11 @@ class WorkerPool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _result(batch: _WindowBatch, number: int) -> Probability:
+    assert batch.results is not None
+    return batch.results.result()[number]
 
 
 def _enter(worker: threading.local, runtime: Runtime) -> None:

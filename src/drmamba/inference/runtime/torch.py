@@ -13,10 +13,11 @@ from torch import nn
 
 from drmamba.config import EngineConfig, ModelConfig, Precision
 from drmamba.errors import BackendError
-from drmamba.inference.runtime.base import Places, ReducedPage, Runtime, Windows
+from drmamba.inference.runtime.base import ExplainedWindow, Places, ReducedPage, Runtime, Windows
+from drmamba.model.block import Maps
 from drmamba.model.context import PageFeatures, look_in_tiles
 from drmamba.model.fuse import fused
-from drmamba.model.network import DRMamba
+from drmamba.model.network import DRMamba, Routes
 
 
 class TorchRuntime(Runtime):
@@ -31,6 +32,7 @@ class TorchRuntime(Runtime):
         model = getattr(network, "config", None)
         if isinstance(model, ModelConfig):
             self.context, self.conventions = model.context, model.conventions
+            self.stroke_width = model.stroke_width
         # The copy has folded batch norms and is channels-last; the caller may go on training its own network.
         network = fused(network) if isinstance(network, DRMamba) else network.eval().requires_grad_(False)
         self._networks: queue.SimpleQueue[nn.Module] = queue.SimpleQueue()
@@ -66,16 +68,59 @@ class TorchRuntime(Runtime):
     ) -> NDArray[np.float32]:
         """Return the probabilities of the windows; scans are float32 at any precision."""
         image = as_image(windows, network)
+        context = self._context(image, convention, page, places)
+        with torch.autocast(image.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+            logits = network(image, suppress=suppress, **context).logits
+        found: NDArray[np.float32] = logits.float().sigmoid().cpu().numpy()
+        return found
+
+    @torch.inference_mode()
+    def explain(
+        self,
+        network: nn.Module,
+        window: NDArray[np.uint8],
+        suppress: float,
+        *,
+        convention: int = 0,
+        page: PageFeatures | None = None,
+        place: tuple[int, int] | None = None,
+    ) -> ExplainedWindow:
+        """Return the probability of one window together with the maps of the block; the routes can be kept."""
+        if not isinstance(network, DRMamba):
+            return super().explain(network, window, suppress)
+        image = as_image(np.array(window)[None], network)
+        places = None if place is None else np.array([place], np.float32)
+        routes = network.routes(image, **self._context(image, convention, page, places))
+        D, B, beta = routes.maps
+        means = torch.stack([D.mean(1), B.mean(1), beta.mean(1), (beta * B).mean(1)], 1)[0]
+        return ExplainedWindow(
+            self.fuse(network, routes, suppress),
+            means.float().cpu().numpy(),
+            routes,
+            sum(tensor.nbytes for tensor in (routes.page, routes.u, *routes.maps)),
+        )
+
+    @torch.inference_mode()
+    def fuse(self, network: nn.Module, routes: Routes, suppress: float) -> NDArray[np.float32]:
+        """Return the probability of a window for another `suppress`; what comes before the fusion is not run."""
+        assert isinstance(network, DRMamba)
+        device = next(network.parameters()).device
+        maps = Maps(*(found.to(device) for found in routes.maps))
+        here = Routes(routes.page.to(device), routes.u.to(device), maps, routes.size)
+        found: NDArray[np.float32] = network.fuse(here, suppress)[0].float().sigmoid().cpu().numpy()
+        return found
+
+    def _context(
+        self, image: torch.Tensor, convention: int, page: PageFeatures | None, places: Places | None
+    ) -> dict[str, Any]:
+        """Return what the network is told beside its windows."""
         context: dict[str, Any] = {}
         if self.conventions:
             context["convention"] = convention
         if page is not None and places is not None:
             context["page"] = PageFeatures(*(found.to(image.device) for found in page))
             context["place"] = torch.from_numpy(places).to(image.device)
-        with torch.autocast(image.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-            logits = network(image, suppress=suppress, **context).logits
-        found: NDArray[np.float32] = logits.float().sigmoid().cpu().numpy()
-        return found
+        return context
 
     @torch.inference_mode()
     def see_page(self, network: nn.Module, reduced: ReducedPage) -> PageFeatures | None:

@@ -101,7 +101,7 @@ class BrowserSession:
             elif config != exploration.config:
                 started, kept = time.perf_counter(), exploration.kept > 0
                 only_threshold = config.suppress == exploration.config.suppress
-                result = exploration.turn(threshold=threshold, suppress=suppress)
+                result = exploration.adjust(threshold=threshold, suppress=suppress)
                 self._record(page, config, result)
                 self.seconds = time.perf_counter() - started
                 part = "only the fusion" if kept else WHOLE

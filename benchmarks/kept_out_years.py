@@ -1,10 +1,11 @@
-"""Compares runs by the years that they kept out: the tables of "Choosing the recipe" in docs/experiments.md.
+"""Compare runs by the years that they kept out: the tables of "Choosing the recipe" in docs/experiments.md.
 
     drmamba train --data ROOT --hold-out none --validate-on 2012,2016,2018 ... -o RUN
-    python benchmarks/trail.py --data ROOT RUN [RUN ...]
+    python benchmarks/kept_out_years.py --data ROOT RUN [RUN ...]
 
-A row is a run: what it sets otherwise than the first, and its measures, each the mean of the kept-out years' means.
-Pages are seen in windows of 512 with the everyday stride. Every page's scores go to RUN/trail.json.
+Each row is a run: the settings in which it differs from the first run, and its scores, each the mean of the means of
+the kept-out years. Pages are binarized in windows of 512 with the default stride. The scores of every page are written
+to RUN/kept_out_years.json.
 """
 
 from __future__ import annotations
@@ -33,25 +34,26 @@ Means = dict[str, dict[str, float]]  # by year, by measure
 
 
 def measured(folder: RunDirectory, data: Path) -> Means:
-    """The means of each year that the run kept out."""
+    """Return the mean scores of each year that the run kept out, and write those of every page."""
     network, _ = checkpoint.load(folder.model)
     network.eval()
     means: Means = {}
     pages: list[dict[str, Any]] = []
     for year in folder.config().data.validate_on:
-        scores = final_scores(
+        result = final_scores(
             network,
             evaluation_pages([pair for pair in find_pairs(data) if pair.year == year]),
             config=VALIDATION_CONFIG,
         )
-        means[year] = {name: scores["mean"][name] for name in MEASURES}
-        pages += scores["pages"]
-    write_atomic(folder.root / "trail.json", json.dumps({"means": means, "pages": pages}, indent=1).encode())
+        means[year] = {name: result["mean"][name] for name in MEASURES}
+        pages += result["pages"]
+    scores = json.dumps({"means": means, "pages": pages}, indent=1)
+    write_atomic(folder.root / "kept_out_years.json", scores.encode())
     return means
 
 
 def flat(values: dict[str, Any], before: str = "") -> dict[str, Any]:
-    """Settings by their dotted names."""
+    """Return nested settings by their dotted names."""
     parts = {}
     for name, value in values.items():
         parts |= flat(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
@@ -59,15 +61,15 @@ def flat(values: dict[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def row(folder: RunDirectory, first: dict[str, Any], data: Path) -> str:
-    """A line of the table."""
+    """Return one line of the table."""
     means = measured(folder, data)
     settings = flat(folder.config().to_dict())
-    told = ", ".join(f"{name} {value}" for name, value in settings.items() if first.get(name) != value)
+    changes = ", ".join(f"{name} {value}" for name, value in settings.items() if first.get(name) != value)
     overall = [sum(year[name] for year in means.values()) / len(means) for name in MEASURES]
     minutes = json.loads(folder.scores.read_text())["minutes"]
     cells = [
         folder.root.name,
-        told or "as the first",
+        changes or "as the first",
         f"{minutes:.0f}",
         *(f"{value:.2f}" for value in overall),
         " / ".join(f"{year['fm']:.2f}" for year in means.values()),
@@ -84,7 +86,7 @@ def main() -> None:
     args = parser.parse_args()
     folders = [RunDirectory(run) for run in args.runs]
     first = flat(folders[0].config().to_dict())
-    print(f"| run | set otherwise | minutes | {' | '.join(MEASURES.values())} | FM by year |")
+    print(f"| run | differs in | minutes | {' | '.join(MEASURES.values())} | FM by year |")
     print("|---" * (4 + len(MEASURES)) + "|")
     for folder in folders:
         print(row(folder, first, args.data), flush=True)

@@ -1,0 +1,51 @@
+"""Legibility: whether the ink of a degraded page can still be told from its paper.
+
+Every degradation limits its own strength, but several together may leave nothing to be seen. A network that is trained
+to find invisible ink learns to call noise and bleed-through ink.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from drmamba.data.page import Field, LabelledPage
+
+BLOCK = 64  # pixels; the side of the blocks whose ink is compared with their paper
+LEAST_INK = 0.01  # share of a block's pixels; blocks with less ink are not judged
+LEAST_CONTRAST = 0.07  # of full brightness; paler ink is not legible
+LEAST_SEPARATION = (
+    1.25  # standard deviations of the paper in the block; ink that differs less is lost in noise
+)
+LEGIBLE_SHARE = 0.9  # share of the blocks with ink that must be legible on a page
+
+
+def legible(page: LabelledPage) -> bool:
+    """Whether the ink differs visibly from its paper in nearly all blocks; a page without ink is legible."""
+    height, width = (side // BLOCK * BLOCK for side in page.shape)
+    if not height or not width:
+        return True
+    # Every second row and column is enough to compare means.
+    ink = page.ink[:height:2, :width:2].astype(np.float32)
+    grey = page.image[:height:2, :width:2].mean(2)
+    pixels = (BLOCK // 2) ** 2
+    inked = _block_sums(ink)
+    bare = pixels - inked
+    judged = (inked >= LEAST_INK * pixels) & (bare > 0)
+    if not judged.any():
+        return True
+    paper = grey * (1 - ink)
+    inked, bare = inked[judged], bare[judged]
+    dark = _block_sums(grey * ink)[judged] / inked
+    light = _block_sums(paper)[judged] / bare
+    noise = np.sqrt(np.maximum(_block_sums(paper * paper)[judged] / bare - light * light, 0))
+    contrast = light - dark
+    seen = (contrast >= LEAST_CONTRAST) & (contrast >= LEAST_SEPARATION * noise)
+    return bool(seen.mean() >= LEGIBLE_SHARE)
+
+
+def _block_sums(field: Field) -> Field:
+    """The sum of each block of BLOCK / 2 rows and columns."""
+    side = BLOCK // 2
+    rows, columns = field.shape[0] // side, field.shape[1] // side
+    sums: Field = field.reshape(rows, side, columns, side).sum((1, 3))
+    return sums

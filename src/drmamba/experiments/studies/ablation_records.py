@@ -1,0 +1,162 @@
+"""The records of finished ablation runs: small JSON files that can be committed, and that the report is made from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from drmamba import __version__
+from drmamba.config import RunConfig, replace_values
+from drmamba.errors import ConfigError
+from drmamba.experiments.paired import SeedScores
+from drmamba.experiments.report import CONTEST, as_json, settings, write_text
+from drmamba.experiments.studies.ablation_tables import AblationRun, as_set_options
+from drmamba.files import sha256
+from drmamba.metrics import VERSION
+
+FORMAT = 1  # of the records
+HELD_OUT, KEPT_OUT = "held_out", "kept_out"  # the two sets of pages that a run is scored on
+DIGITS = 4  # decimals of the scores in a record
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One finished run, as its file says."""
+
+    path: Path
+    values: Mapping[str, Any]
+
+    run = property(lambda self: str(self.values["run"]))
+    seed = property(lambda self: int(self.values["seed"]))
+    held_out = property(lambda self: str(self.values["held_out"]))
+
+    @property
+    def usage(self) -> list[Mapping[str, Any]]:
+        """What each part of the block is used for, page by page."""
+        found: list[Mapping[str, Any]] = self.values["usage"]
+        return found
+
+
+def record_name(run: AblationRun, year: str, seed: int) -> str:
+    """The name of a record's file, without its ending; also that of the run's folder."""
+    return f"{run.name}-{year}-{seed}"
+
+
+def make_record(
+    base: RunConfig,
+    run: AblationRun,
+    config: RunConfig,
+    scores: Mapping[str, Any],
+    kept_out: Sequence[Mapping[str, Any]],
+    usage: Sequence[Mapping[str, Any]],
+    manifest: Path,
+) -> dict[str, Any]:
+    """Return the record of a run: `base` are the settings that all rows share, `config` those of this run."""
+    init = config.source.init
+    return {
+        "format": FORMAT,
+        "drmamba": __version__,
+        "metrics_version": VERSION,
+        "run": run.name,
+        "title": run.title,
+        "changes": as_set_options(run.changes),
+        "seed": config.train.seed,
+        "held_out": config.source.hold_out,
+        "kept_out": list(config.data.validate_on),
+        "updates": scores["steps"],
+        "minutes": scores["minutes"],
+        "manifest": manifest_digest(manifest),
+        "init_sha256": sha256(init) if init else None,
+        # Neither the seed nor the held-out year is common to all.
+        "base": settings(replace_values(base, {"train": {"seed": 0}, "source": {"hold_out": None}})),
+        "config": settings(config),
+        "pages": {HELD_OUT: _rounded(scores["pages"]), KEPT_OUT: _rounded(kept_out)},
+        "usage": list(usage),
+    }
+
+
+def _rounded(pages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The contest's measures of each page."""
+    return [
+        {"year": page["year"], "name": page["name"], **{m: round(float(page[m]), DIGITS) for m in CONTEST}}
+        for page in pages
+    ]
+
+
+def manifest_digest(path: Path) -> str:
+    """A digest of the role and content of every page of a run, wherever the files lie."""
+    facts = ("role", "year", "name", "image_sha256", "truth_sha256")
+    lines = sorted(" ".join(page[fact] for fact in facts) for page in json.loads(path.read_text())["pages"])
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def write_record(folder: Path, name: str, values: Mapping[str, Any]) -> None:
+    """Write a record to its file."""
+    write_text(folder / f"{name}.json", as_json(values))
+
+
+def read_records(folder: Path) -> list[RunRecord]:
+    """Return the records of a folder; an error names what they cannot be compared by."""
+    if not folder.is_dir():
+        raise ConfigError(f"there is no folder {folder}; `drmamba ablate` writes records to RUN/records")
+    records = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            values = json.loads(path.read_text())
+        except ValueError as error:
+            raise ConfigError(f"{path} is not a record of an ablation: {error}") from error
+        if not isinstance(values, dict) or values.get("format") != FORMAT:
+            raise ConfigError(f"{path} is not a record of an ablation; move it elsewhere")
+        records.append(RunRecord(path, values))
+    if not records:
+        raise ConfigError(f"there is no record of an ablation in {folder}")
+    _check_comparable(records)
+    return records
+
+
+def _check_comparable(records: Sequence[RunRecord]) -> None:
+    """Raise unless all runs differ in nothing but their row, seed and held-out year."""
+    first = records[0]
+    common = ("base", "metrics_version", "updates")
+    manifests: dict[tuple[str, int], RunRecord] = {}
+    starts: dict[str, RunRecord] = {}
+    for record in records:
+        for name in common:
+            if record.values[name] != first.values[name]:
+                what = _difference(first.values[name], record.values[name], name)
+                raise ConfigError(f"{record.path} cannot be compared with {first.path}: {what}")
+        twin = manifests.setdefault((record.held_out, record.seed), record)
+        if twin.values["manifest"] != record.values["manifest"]:
+            raise ConfigError(f"{record.path} was trained or scored on other pages than {twin.path}")
+        if record.values["init_sha256"]:
+            start = starts.setdefault("", record)
+            if start.values["init_sha256"] != record.values["init_sha256"]:
+                raise ConfigError(f"{record.path} started from another model than {start.path}")
+
+
+def _difference(one: Any, other: Any, name: str) -> str:
+    """The first setting that differs, with both values."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in sorted({*one, *other}):
+            if one.get(key) != other.get(key):
+                return _difference(one.get(key), other.get(key), f"{name}.{key}")
+    return f"{name} is {other!r} and not {one!r}"
+
+
+def page_scores(records: Sequence[RunRecord], run: str, pages: str, measure: str) -> SeedScores:
+    """One measure of a run by seed and page; a page that several folds kept out has the mean of them."""
+    found: dict[int, dict[tuple[str, str], list[float]]] = {}
+    for record in records:
+        if record.run == run:
+            by_page = found.setdefault(record.seed, {})
+            for page in record.values["pages"][pages]:
+                by_page.setdefault((page["year"], page["name"]), []).append(float(page[measure]))
+    return {
+        seed: {page: sum(values) / len(values) for page, values in by_page.items()}
+        for seed, by_page in found.items()
+        if by_page
+    }
