@@ -169,7 +169,8 @@ def test_a_worker_closes_what_it_opened(tmp_path, monkeypatch):
     assert decoders[0].poll() is None  # kept for the next task
     worker.close()
     assert decoders[0].poll() is not None
-    assert set(threading.enumerate()) == before
+    # Threads of earlier tests may end meanwhile, so that only new ones count.
+    assert set(threading.enumerate()) <= before
 
 
 def test_an_actor_that_ends_closes_its_worker():
