@@ -13,7 +13,7 @@
  *   empty         text that is shown while there is no page
  *   onview        called with {scale, fit, divider} after each change of the view
  *
- * show(page) takes the place of whatever is shown and returns a promise of true, or of false if another call overtook it.
+ * show(page) replaces what is shown and returns a promise of true, or of false if another call overtook it.
  *   before, after   addresses of pictures (relative, data: or blob:); either may be missing, then there is no slider
  *   width, height   size of the page in pixels; if missing, that of the picture `after` (or `before`). Pictures of
  *                   another size, such as a preview, are stretched to it, so a preview may be replaced later
@@ -25,8 +25,9 @@
  * View: fit() · zoomTo(scale, x, y) with scale 1 = 100 % and an optional fixed point in the stage · panBy(x, y) ·
  *   setDivider(0..1) · flip() between all before and all after · goToBox(index) · showBoxes(true | false) ·
  *   handleKey(event): lets a host pass on its key events; true if the viewer used one.
- * Keys: arrows move the page (or the slider, when all of the page is visible; Shift moves farther), + and - zoom, 0 fits,
- *   1 and 2 are 100 % and 200 %, X flips, M and Shift+M go to the next and the previous marked place. Wheel and pinch zoom.
+ * Keys: arrows move the page (or the slider, when all of the page is visible; Shift moves farther), + and - zoom,
+ *   0 fits, 1 and 2 are 100 % and 200 %, X flips, M and Shift+M go to the next and the previous marked place.
+ *   Wheel and pinch zoom. Dragging moves the page, or the slider, when all of the page is visible.
  *
  * Colours are CSS variables of viewer.css, light and dark by prefers-color-scheme, or by data-theme="light|dark" or the
  * class `dark` on an ancestor; --pv-height is the height of the stage. Nothing is loaded except the pictures given.
@@ -40,6 +41,8 @@
     lost_content: { name: "Lost content", meaning: "writing of the scan that may be missing in the result" },
     kept_dirt: { name: "Kept dirt", meaning: "ink of the result that may be a stain of the scan" },
   };
+
+  const WORDS = { label: "Page before and after", beforeLabel: "Before", afterLabel: "After", empty: "No page yet." };
 
   const clamp = (value, low, high) => Math.min(Math.max(value, low), Math.max(low, high));
 
@@ -64,10 +67,7 @@
 
   globalThis.PageViewer = class PageViewer {
     constructor(container, options) {
-      this.options = Object.assign(
-        { label: "Page before and after", beforeLabel: "Before", afterLabel: "After", empty: "No page yet." },
-        options,
-      );
+      this.options = Object.assign({}, WORDS, options);
       this.kinds = Object.assign({}, KINDS, this.options.kinds);
       this.container = container;
       this.pointers = new Map(); // pointer id -> its last place in the stage
@@ -78,59 +78,33 @@
       this.clear();
     }
 
-    // ---------------------------------------------------------------- pages
-
     async show(page) {
       const turn = ++this.turn;
-      const { before = null, after = null, boxes = [], alt = "the page" } = page;
-      const before_image = make("img", { alt: `${alt}, before`, draggable: "false", class: "pv-image" });
-      const after_image = make("img", { alt: `${alt}, after`, draggable: "false", class: "pv-image" });
+      const alt = page.alt || "the page";
+      const picture = (side) => make("img", { alt: `${alt}, ${side}`, draggable: "false", class: "pv-image" });
+      const images = [page.before && picture("before"), page.after && picture("after")];
       this._say("Loading …");
       this.container.setAttribute("aria-busy", "true");
-      const faults = await Promise.all([
-        before ? load(before_image, before) : null,
-        after ? load(after_image, after) : null,
-      ]);
+      const loads = [page.before, page.after].map((address, side) => (address ? load(images[side], address) : null));
+      const faults = await Promise.all(loads);
       if (turn !== this.turn) return false;
-      const seen = [before && !faults[0] && before_image, after && !faults[1] && after_image];
-      const measure = seen[1] || seen[0];
-      const width = page.width || (measure ? measure.naturalWidth : 0);
-      const height = page.height || (measure ? measure.naturalHeight : 0);
-      const kept = before && before === this.before && width === this.width && height === this.height;
-      Object.assign(this, { before, width, height, turn });
-      this.images = seen.filter(Boolean);
-      this.beforeLayer.replaceChildren(...(seen[0] ? [seen[0]] : []));
-      this.afterLayer.replaceChildren(...(seen[1] ? [seen[1]] : []));
-      this.both = Boolean(seen[0] && seen[1]);
-      this.container.classList.toggle("pv-compares", this.both);
-      this.container.classList.toggle("pv-empty", !this.images.length);
-      this.beforeTag.hidden = !seen[0];
-      this.afterTag.hidden = !seen[1];
-      this._setBoxes(boxes);
-      this._say(faults.filter(Boolean).join(" ") || (this.images.length ? "" : this.options.empty));
-      this.container.setAttribute("aria-busy", "false");
-      for (const button of this.buttons) button.disabled = !this.images.length;
-      if (!kept) {
-        this.divider = 0.5;
-        this.fit();
-      } else if (this.fits) this.fit();
+      const [before, after] = images.map((image, side) => (faults[side] ? null : image));
+      const measure = after || before || { naturalWidth: 0, naturalHeight: 0 };
+      const width = page.width || measure.naturalWidth;
+      const height = page.height || measure.naturalHeight;
+      const kept = page.before && page.before === this.before && width === this.width && height === this.height;
+      Object.assign(this, { before: page.before, width, height });
+      this._fill(before, after, page.boxes, faults.filter(Boolean).join(" "));
+      if (!kept) this.divider = 0.5;
+      if (!kept || this.fits) this.fit();
       else this._draw();
       return true;
     }
 
     clear() {
       this.turn += 1;
-      Object.assign(this, { before: null, width: 0, height: 0, images: [], both: false });
-      Object.assign(this, { scale: 1, x: 0, y: 0, divider: 0.5, fits: true });
-      this.beforeLayer.replaceChildren();
-      this.afterLayer.replaceChildren();
-      this.container.classList.remove("pv-compares");
-      this.container.classList.add("pv-empty");
-      this.container.setAttribute("aria-busy", "false");
-      this.beforeTag.hidden = this.afterTag.hidden = true;
-      for (const button of this.buttons) button.disabled = true;
-      this._setBoxes([]);
-      this._say(this.options.empty);
+      Object.assign(this, { before: null, width: 0, height: 0, scale: 1, x: 0, y: 0, divider: 0.5, fits: true });
+      this._fill(null, null, [], "");
       this._draw();
     }
 
@@ -140,8 +114,6 @@
       this.container.replaceChildren();
       this.container.classList.remove("page-viewer", "pv-compares", "pv-empty");
     }
-
-    // ---------------------------------------------------------------- view
 
     fit() {
       const stage = this._stageSize();
@@ -165,8 +137,7 @@
     }
 
     panBy(x, y) {
-      this.x += x;
-      this.y += y;
+      Object.assign(this, { x: this.x + x, y: this.y + y });
       this._draw();
     }
 
@@ -208,12 +179,11 @@
       if (event.ctrlKey || event.metaKey || event.altKey || !this.images.length) return false;
       const step = event.shiftKey ? ARROW_STEP * 5 : ARROW_STEP;
       const whole = this._wholePageVisible();
-      const across = (sign) => (whole ? this.setDivider(this.divider - sign * (step / 4000)) : this.panBy(sign * step, 0));
+      const across = (sign) => (whole ? this.setDivider(this.divider + (sign * step) / 4000) : this.panBy(-sign * step, 0));
       const actions = {
-        ArrowLeft: () => across(1),
-        ArrowRight: () => across(-1),
+        ArrowLeft: () => across(-1),
+        ArrowRight: () => across(1),
         "+": () => this.zoomTo(this.scale * 1.25),
-        "=": () => this.zoomTo(this.scale * 1.25),
         "-": () => this.zoomTo(this.scale / 1.25),
         0: () => this.fit(),
         1: () => this.zoomTo(1),
@@ -225,14 +195,30 @@
         actions.ArrowUp = () => this.panBy(0, step);
         actions.ArrowDown = () => this.panBy(0, -step);
       }
-      const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+      const key = event.key === "=" ? "+" : event.key; // the same key without Shift
+      const action = actions[key.length === 1 ? key.toLowerCase() : key];
       if (!action) return false;
       action();
       event.preventDefault();
       return true;
     }
 
-    // ---------------------------------------------------------------- elements
+    /** Put pictures (or null) and marks into the stage and a fault, if there is one, into words. */
+    _fill(before, after, boxes, fault) {
+      this.images = [before, after].filter(Boolean);
+      this.both = this.images.length === 2;
+      this.beforeLayer.replaceChildren(...(before ? [before] : []));
+      this.afterLayer.replaceChildren(...(after ? [after] : []));
+      this.container.classList.toggle("pv-compares", this.both);
+      this.container.classList.toggle("pv-empty", !this.images.length);
+      this.container.setAttribute("aria-busy", "false");
+      this.beforeTag.hidden = !before;
+      this.afterTag.hidden = !after;
+      for (const button of this.buttons) button.disabled = !this.images.length;
+      this.flipButton.disabled = !this.both;
+      this._setBoxes(boxes || []);
+      this._say(fault || (this.images.length ? "" : this.options.empty));
+    }
 
     _build() {
       const button = (text, title, action) => {
@@ -246,47 +232,32 @@
       const out = button("−", "Zoom out (-)", () => this.zoomTo(this.scale / 1.5));
       const into = button("+", "Zoom in (+)", () => this.zoomTo(this.scale * 1.5));
       this.zoomText = make("span", { class: "pv-zoom" });
-      const flip = button("Flip", "Flip between before and after (X)", () => this.flip());
-      this.flipButton = flip;
+      this.flipButton = button("Flip", "Flip between before and after (X)", () => this.flip());
       this.nextButton = button("Next mark", "Go to the next marked place (M)", () => this.goToBox(this.boxIndex + 1));
       this.boxSwitch = make("input", { type: "checkbox", class: "pv-check" });
       this.boxSwitch.checked = true;
       this.boxSwitch.addEventListener("change", () => this.showBoxes(this.boxSwitch.checked));
       this.boxCount = make("span");
-      this.boxTools = make("span", { class: "pv-group" }, make("label", { class: "pv-switch" }, this.boxSwitch, this.boxCount), this.nextButton);
-      this.buttons = [this.fitButton, this.fullButton, this.doubleButton, out, into, flip];
-      const bar = make(
-        "div",
-        { class: "pv-bar", role: "group", "aria-label": "View" },
-        make("span", { class: "pv-group" }, this.fitButton, this.fullButton, this.doubleButton),
-        make("span", { class: "pv-group" }, out, this.zoomText, into),
-        flip,
-        this.boxTools,
-      );
+      const box_label = make("label", { class: "pv-switch" }, this.boxSwitch, this.boxCount);
+      this.boxTools = make("span", { class: "pv-group" }, box_label, this.nextButton);
+      this.buttons = [this.fitButton, this.fullButton, this.doubleButton, out, into];
+      const sizes = make("span", { class: "pv-group" }, this.fitButton, this.fullButton, this.doubleButton);
+      const steps = make("span", { class: "pv-group" }, out, this.zoomText, into);
+      const bar = make("div", { class: "pv-bar", role: "group", "aria-label": "View" });
+      bar.append(sizes, steps, this.flipButton, this.boxTools);
       this.beforeLayer = make("div", { class: "pv-layer pv-before" });
       this.afterLayer = make("div", { class: "pv-layer" });
       this.boxLayer = make("div", { class: "pv-boxes", "aria-hidden": "true" });
       this.beforeTag = make("span", { class: "pv-tag pv-tag-before", "aria-hidden": "true" }, this.options.beforeLabel);
       this.afterTag = make("span", { class: "pv-tag pv-tag-after", "aria-hidden": "true" }, this.options.afterLabel);
-      this.handle = make("div", {
-        class: "pv-handle",
-        role: "slider",
-        tabindex: "0",
-        "aria-label": `${this.options.beforeLabel} and ${this.options.afterLabel}`,
-        "aria-valuemin": "0",
-        "aria-valuemax": "100",
-      });
+      const sides = `${this.options.beforeLabel} and ${this.options.afterLabel}`;
+      const range = { "aria-label": sides, "aria-valuemin": "0", "aria-valuemax": "100" };
+      this.handle = make("div", { class: "pv-handle", role: "slider", tabindex: "0", ...range });
       this.dividerLine = make("div", { class: "pv-divider" }, this.handle);
-      this.stage = make(
-        "div",
-        { class: "pv-stage", role: "group", tabindex: "0", "aria-label": this.options.label },
-        this.afterLayer,
-        this.beforeLayer,
-        make("div", { class: "pv-layer pv-above" }, this.boxLayer),
-        this.beforeTag,
-        this.afterTag,
-        this.dividerLine,
-      );
+      const above = make("div", { class: "pv-layer pv-above" }, this.boxLayer);
+      const name = { role: "group", tabindex: "0", "aria-label": this.options.label };
+      this.stage = make("div", { class: "pv-stage", ...name }, this.afterLayer, this.beforeLayer, above);
+      this.stage.append(this.beforeTag, this.afterTag, this.dividerLine);
       this.status = make("p", { class: "pv-status", role: "status" });
       this.legend = make("ul", { class: "pv-legend" });
       this.container.classList.add("page-viewer");
@@ -307,7 +278,7 @@
     }
 
     _setBoxes(boxes) {
-      this.boxes = boxes || [];
+      this.boxes = boxes;
       this.boxIndex = -1;
       const elements = this.boxes.map((box) => {
         const label = box.label || this._kind(box.kind).name;
@@ -339,8 +310,6 @@
     _say(text) {
       this.status.textContent = text;
     }
-
-    // ---------------------------------------------------------------- input
 
     _place(event) {
       const box = this.stage.getBoundingClientRect();
@@ -389,14 +358,13 @@
     }
 
     _slide(event) {
-      const steps = { ArrowLeft: -0.02, ArrowDown: -0.02, ArrowRight: 0.02, ArrowUp: 0.02, PageDown: -0.1, PageUp: 0.1, Home: -1, End: 1 };
+      const arrows = { ArrowLeft: -0.02, ArrowDown: -0.02, ArrowRight: 0.02, ArrowUp: 0.02 };
+      const steps = { ...arrows, PageDown: -0.1, PageUp: 0.1, Home: -1, End: 1 };
       if (!(event.key in steps)) return;
       event.preventDefault();
       event.stopPropagation();
       this.setDivider(this.divider + steps[event.key]);
     }
-
-    // ---------------------------------------------------------------- drawing
 
     _stageSize() {
       return { width: this.stage.clientWidth, height: this.stage.clientHeight };
@@ -418,17 +386,18 @@
       const held = (place, size, room) => (size <= room ? (room - size) / 2 : clamp(place, room - size, 0));
       this.x = held(this.x, width, stage.width);
       this.y = held(this.y, height, stage.height);
-      const style = { left: `${Math.round(this.x)}px`, top: `${Math.round(this.y)}px`, width: `${width}px`, height: `${height}px` };
       for (const element of [...this.images, this.boxLayer]) {
-        Object.assign(element.style, style);
+        Object.assign(element.style, { left: `${Math.round(this.x)}px`, top: `${Math.round(this.y)}px` });
+        Object.assign(element.style, { width: `${width}px`, height: `${height}px` });
         element.style.imageRendering = this.scale >= 1 ? "pixelated" : "auto";
       }
       const [left, right] = this._visibleRange();
       const split = left + (right - left) * this.divider;
       this.beforeLayer.style.clipPath = this.both ? `inset(0 ${stage.width - split}px 0 0)` : "none";
       this.dividerLine.style.left = `${split}px`;
-      this.handle.setAttribute("aria-valuenow", String(Math.round(100 * this.divider)));
-      this.handle.setAttribute("aria-valuetext", `${Math.round(100 * this.divider)} % ${this.options.beforeLabel.toLowerCase()}`);
+      const per_cent = Math.round(100 * this.divider);
+      this.handle.setAttribute("aria-valuenow", String(per_cent));
+      this.handle.setAttribute("aria-valuetext", `${per_cent} % ${this.options.beforeLabel.toLowerCase()}`);
       this.stage.style.touchAction = this._wholePageVisible() ? "pan-y" : "none";
       this.zoomText.textContent = this.images.length ? `${Math.round(100 * this.scale)} %` : "";
       this.fitButton.setAttribute("aria-pressed", String(this.fits));
