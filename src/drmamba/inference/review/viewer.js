@@ -19,8 +19,10 @@
  *                   another size, such as a preview, are stretched to it, so a preview may be replaced later
  *   boxes           [{left, top, right, bottom, kind, label}] in page pixels; kinds `lost_content`, `kept_dirt`
  *   alt             what the page is, for screen readers ("page 3 of letter.pdf")
- *   A page with the same `before` and size as the last one keeps zoom, place and slider, so a result may be added to
- *   a scan that is already looked at. A picture that cannot be loaded is named in the viewer; nothing is thrown.
+ *   id              names the page; without it, `before` does. A page with the id and the size of the last one keeps
+ *                   zoom, place and slider, so that a result can be added to a scan that is already looked at, and
+ *                   the full page can take the place of a preview
+ *   A picture that cannot be loaded is named in the viewer; nothing is thrown.
  *
  * View: fit() · zoomTo(scale, x, y) with scale 1 = 100 % and an optional fixed point in the stage · panBy(x, y) ·
  *   setDivider(0..1) · flip() between all before and all after · goToBox(index) · showBoxes(true | false) ·
@@ -59,7 +61,8 @@
   /** Load a picture into an element; the promise is of null, or of the reason why it cannot be shown. */
   function load(image, address) {
     return new Promise((resolve) => {
-      image.onload = () => resolve(null);
+      const ready = () => resolve(null);
+      image.onload = () => image.decode().then(ready, ready); // decoded first, so that no blank page flashes up
       image.onerror = () => resolve(`The picture ${address.slice(0, 120)} cannot be loaded.`);
       image.src = address;
     });
@@ -92,8 +95,9 @@
       const measure = after || before || { naturalWidth: 0, naturalHeight: 0 };
       const width = page.width || measure.naturalWidth;
       const height = page.height || measure.naturalHeight;
-      const kept = page.before && page.before === this.before && width === this.width && height === this.height;
-      Object.assign(this, { before: page.before, width, height });
+      const id = page.id || page.before;
+      const kept = id && id === this.id && width === this.width && height === this.height;
+      Object.assign(this, { id, width, height });
       this._fill(before, after, page.boxes, faults.filter(Boolean).join(" "));
       if (!kept) this.divider = 0.5;
       if (!kept || this.fits) this.fit();
@@ -103,7 +107,7 @@
 
     clear() {
       this.turn += 1;
-      Object.assign(this, { before: null, width: 0, height: 0, scale: 1, x: 0, y: 0, divider: 0.5, fits: true });
+      Object.assign(this, { id: null, width: 0, height: 0, scale: 1, x: 0, y: 0, divider: 0.5, fits: true });
       this._fill(null, null, [], "");
       this._draw();
     }
@@ -161,13 +165,11 @@
       this.boxIndex = (index + this.boxes.length) % this.boxes.length;
       const box = this.boxes[this.boxIndex];
       const stage = this._stageSize();
-      const [width, height] = [box.right - box.left, box.bottom - box.top];
+      const room = Math.min(stage.width / (box.right - box.left), stage.height / (box.bottom - box.top));
       this.showBoxes(true);
-      this.boxLayer.querySelectorAll(".pv-box").forEach((element, i) => {
-        element.classList.toggle("pv-chosen", i === this.boxIndex);
-      });
+      [...this.boxLayer.children].forEach((item, i) => item.classList.toggle("pv-chosen", i === this.boxIndex));
       this.fits = false;
-      this.scale = clamp(Math.min(stage.width / width, stage.height / height) / 3, 0.5, 2);
+      this.scale = clamp(room / 3, 0.5, 2);
       this.x = stage.width / 2 - ((box.left + box.right) / 2) * this.scale;
       this.y = stage.height / 2 - ((box.top + box.bottom) / 2) * this.scale;
       this._draw();
@@ -179,7 +181,8 @@
       if (event.ctrlKey || event.metaKey || event.altKey || !this.images.length) return false;
       const step = event.shiftKey ? ARROW_STEP * 5 : ARROW_STEP;
       const whole = this._wholePageVisible();
-      const across = (sign) => (whole ? this.setDivider(this.divider + (sign * step) / 4000) : this.panBy(-sign * step, 0));
+      const across = (sign) =>
+        whole ? this.setDivider(this.divider + (sign * step) / 4000) : this.panBy(-sign * step, 0);
       const actions = {
         ArrowLeft: () => across(-1),
         ArrowRight: () => across(1),
@@ -272,9 +275,8 @@
       this.stage.addEventListener("wheel", (event) => this._wheel(event), { passive: false });
       this.stage.addEventListener("pointerdown", (event) => this._press(event));
       this.stage.addEventListener("pointermove", (event) => this._move(event));
-      for (const name of ["pointerup", "pointercancel"]) {
-        this.stage.addEventListener(name, (event) => this._release(event));
-      }
+      this.stage.addEventListener("pointerup", (event) => this._release(event));
+      this.stage.addEventListener("pointercancel", (event) => this._release(event));
     }
 
     _setBoxes(boxes) {
@@ -293,14 +295,11 @@
       this.boxLayer.replaceChildren(...elements);
       this.boxTools.hidden = this.legend.hidden = !this.boxes.length;
       this.boxCount.textContent = this.boxes.length === 1 ? "1 mark" : `${this.boxes.length} marks`;
-      const kinds = [...new Set(this.boxes.map((box) => box.kind))];
-      this.legend.replaceChildren(
-        ...kinds.map((kind) => {
-          const { name, meaning } = this._kind(kind);
-          const sample = make("span", { class: `pv-sample pv-${kind}`, "aria-hidden": "true" });
-          return make("li", {}, sample, meaning ? `${name}: ${meaning}` : name);
-        }),
-      );
+      const lines = [...new Set(this.boxes.map((box) => box.kind))].map((kind) => {
+        const { name, meaning } = this._kind(kind);
+        return make("li", {}, make("span", { class: `pv-sample pv-${kind}` }), meaning ? `${name}: ${meaning}` : name);
+      });
+      this.legend.replaceChildren(...lines);
     }
 
     _kind(kind) {
