@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,14 @@ from drmamba.errors import InputError
 from drmamba.inference.quality import FLAGS, UNREMARKABLE
 
 # How much each flag speaks against a page; an unknown flag of a later version counts like FLAG_CONCERN.
-CONCERNS = {"lost_content": 8.0, "uncertain": 6.0, "blank": 5.0, "dense": 5.0, "kept_dirt": 4.0, "dark_margins": 1.0}
+CONCERNS = {
+    "lost_content": 8.0,
+    "uncertain": 6.0,
+    "blank": 5.0,
+    "dense": 5.0,
+    "kept_dirt": 4.0,
+    "dark_margins": 1.0,
+}
 FLAG_CONCERN = 2.0
 FAILED_CONCERN = 100.0  # more than all flags together
 BOX_CONCERN = {"lost_content": 0.5, "kept_dirt": 0.25}  # for each marked place
@@ -29,12 +37,18 @@ class ReportedPage:
     output: str | None
     page: int
     pages: int
+    output_sha256: str = ""
     error: str | None = None
     flags: tuple[str, ...] = ()
     boxes: dict[str, list[tuple[float, float, float, float]]] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     uncertain: float = 0.0  # share of the page's pixels
     ink: float = 0.0  # share of the page's pixels
+
+    @property
+    def id(self) -> str:
+        """A short name; it changes with the result, so that a decision about an older result does not count."""
+        return sha256(json.dumps([self.input, self.page, self.output_sha256]).encode()).hexdigest()[:16]
 
     @property
     def concern(self) -> float:
@@ -91,6 +105,7 @@ def _parsed(line: str) -> ReportedPage | None:
             output=None if output is None else str(output),
             page=int(values.get("page", 1)),
             pages=int(values.get("pages", 1)),
+            output_sha256=str(values.get("output_sha256") or ""),
             error=None if error is None else str(error),
             flags=tuple(str(flag) for flag in values.get("flags") or ()),
             boxes=_boxes(values.get("boxes")),
