@@ -118,11 +118,14 @@ def _parsed(line: str) -> ReportedPage | None:
 
 
 def _boxes(values: Any) -> dict[str, list[tuple[float, float, float, float]]]:
-    """Return the marked places by kind; those that are no boxes are left out."""
+    """Return the marked places by kind; what is no box is left out."""
     boxes: dict[str, list[tuple[float, float, float, float]]] = {}
-    for kind, found in (values or {}).items():
-        for box in list(found)[:MAX_BOXES]:
-            left, top, right, bottom = (float(value) for value in box)
+    for kind, found in values.items() if isinstance(values, dict) else ():
+        for box in found[:MAX_BOXES] if isinstance(found, list) else ():
+            try:
+                left, top, right, bottom = (float(value) for value in box)
+            except (TypeError, ValueError):
+                continue
             if math.isfinite(left + top + right + bottom) and left < right and top < bottom:
                 boxes.setdefault(str(kind), []).append((left, top, right, bottom))
     return boxes

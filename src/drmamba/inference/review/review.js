@@ -8,7 +8,8 @@
   const key = `drmamba-review-${data.id}`;
   const fields = ["for", "threshold", "suppress", "keep", "despeckle", "further"];
   const state = { decisions: {}, shared: data.options, current: 0, visible: pages.map((_, i) => i) };
-  const viewer = new PageViewer(by_id("viewer"), { label: "Scan and result", beforeLabel: "Scan", afterLabel: "Result" });
+  const names = { label: "Scan and result", beforeLabel: "Scan", afterLabel: "Result" };
+  const viewer = new PageViewer(by_id("viewer"), names);
   const items = [];
 
   // ---------------------------------------------------------------- what is remembered
@@ -183,6 +184,7 @@
     if (wanted) state.decisions[page.id] = { choice: wanted, options };
     else delete state.decisions[page.id];
     changed();
+    show_decision();
     if (wanted === "accept") step(1);
   }
 
@@ -214,7 +216,6 @@
   function changed() {
     remember();
     mark_item(state.current);
-    show_decision();
     count_pages();
     show_commands();
   }
@@ -268,7 +269,7 @@
     const lines = commands();
     by_id("commands").value = lines.join("\n");
     by_id("redo-words").textContent = lines.length
-      ? "Run these in the folder in which the batch was run. A file of several pages is redone as a whole in a folder of its own."
+      ? "Run these in the folder in which the batch was run. A file of several pages is redone as a whole, in a new folder."
       : "No page is marked for redoing yet.";
   }
 
@@ -300,6 +301,7 @@
       const count = accept_decisions(JSON.parse(await file.text()).decisions || {});
       pages.forEach((_, index) => mark_item(index));
       changed();
+      show_decision();
       say(`${count} decisions were imported.`);
     } catch {
       say(`${file.name} holds no decisions of a review.`);
@@ -365,7 +367,7 @@
   by_id("filter").addEventListener("change", arrange);
   by_id("order").addEventListener("change", arrange);
   by_id("copy").addEventListener("click", copy);
-  by_id("save-commands").addEventListener("click", () => save("redo.txt", "text/plain", by_id("commands").value + "\n"));
+  by_id("save-commands").addEventListener("click", () => save("redo.txt", "text/plain", `${commands().join("\n")}\n`));
   by_id("export").addEventListener("click", () => save("decisions.json", "application/json", exported()));
   by_id("import").addEventListener("change", import_file);
   document.addEventListener("keydown", pressed);
