@@ -21,5 +21,5 @@ def test_a_review_is_written_beside_its_report(tmp_path):
 
 
 def test_a_missing_report_is_named(tmp_path):
-    with pytest.raises(InputError, match="cannot read the report .*none.jsonl"):
+    with pytest.raises(InputError, match=r"cannot read the report .*none\.jsonl"):
         CliRunner().invoke(command, [str(tmp_path / "none.jsonl")], catch_exceptions=False)
