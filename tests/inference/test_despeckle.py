@@ -40,5 +40,5 @@ def test_a_page_in_strips_is_the_page_as_a_whole(monkeypatch):
 
 def test_the_area_follows_the_stroke():
     assert speck_area(1.0) == 2.0
-    assert speck_area(6.0) == 18.0
+    assert speck_area(6.0) == 9.0
     assert speck_area(200.0) == 400.0

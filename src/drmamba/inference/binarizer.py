@@ -17,6 +17,7 @@ A page takes five steps: analyse it, choose how the network sees it, predict, ap
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -49,10 +50,11 @@ from drmamba.inference.despeckle import remove_specks, speck_area
 from drmamba.inference.models import load_model
 from drmamba.inference.page_cache import cached
 from drmamba.inference.page_context import WindowContext, page_context
+from drmamba.inference.page_progress import WindowWatch, watched
 from drmamba.inference.quality import Quality, QualityCounter
 from drmamba.inference.runtime.base import Runtime
 from drmamba.inference.runtime.pool import WorkerPool
-from drmamba.inference.tiling import Band, Predict, Probability, bands, each
+from drmamba.inference.tiling import Band, Predict, Probability, bands, each, places
 from drmamba.inference.view import PageView, choose_view
 
 if TYPE_CHECKING:
@@ -128,6 +130,7 @@ class Binarizer:
         sha256: str = "",
         explain: bool = False,
     ) -> None:
+        self.watch: WindowWatch | None = None  # is told about every window that is done
         self.explain = explain  # whether every page comes with the maps that led to it
         self.provenance = provenance or Provenance()
         self.sha256 = sha256  # hash of the model file
@@ -158,6 +161,12 @@ class Binarizer:
         return cls(
             network, config=config, engine=engine, provenance=provenance, sha256=sha256, explain=explain
         )
+
+    def with_watch(self, watch: WindowWatch) -> Binarizer:
+        """Return a Binarizer that tells `watch` about every window; it shares everything else with this one."""
+        other = copy.copy(self)
+        other.watch, other._shared = watch, True
+        return other
 
     def with_config(self, config: InferenceConfig) -> Binarizer:
         """Return a Binarizer with other settings that shares this one's network and threads.
@@ -272,6 +281,8 @@ class Binarizer:
             predict = (
                 each(_black) if view.bilevel else self._predict(config, self.context(source, config, view))
             )
+        if self.watch is not None:
+            predict = watched(predict, len(places(seen.height, seen.width, config.windows)), self.watch)
         return view.restore(bands(seen, view.transform_windows(predict), config.windows), seen, source)
 
     def context(self, source: PageSource, config: InferenceConfig, view: PageView) -> WindowContext:

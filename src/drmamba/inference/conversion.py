@@ -19,6 +19,7 @@ from drmamba.inference.binarizer import BinarizedPage, Binarizer
 from drmamba.inference.jobs import FileJob
 from drmamba.inference.memory import MemoryLedger, estimate_page, page_memory, page_threads
 from drmamba.inference.page_cache import CachedSource, cache_bytes
+from drmamba.inference.page_progress import PageProgress
 from drmamba.inference.quality import Quality
 from drmamba.inference.records import FoundRecord, Origin, PageRecord, found_record
 
@@ -43,6 +44,7 @@ class Conversion(Protocol):
     """What a batch asks of a conversion."""
 
     ledger: MemoryLedger
+    progress: PageProgress
 
     def records(
         self, job: FileJob, reader: DecoderProcess, stopped: Callable[[], bool]
@@ -72,6 +74,7 @@ class FileConversion:
         self.ledger = ledger or MemoryLedger(
             page_memory(pool.count, binarizer.config, pool.config.max_memory, pool.runtime)
         )
+        self.progress = PageProgress()
         self._estimate, self._check = estimate or self.estimate, check
         self._cache_limit = self.ledger.total // page_threads(pool.count)
 
@@ -95,9 +98,10 @@ class FileConversion:
             if skipped is not None:
                 yield from skipped
                 return
-            for record in self._convert(job, origin, reader, lenient=True, stopped=stopped):
-                page = record.page
-                yield record
+            with self.progress.file(job.source):
+                for record in self._convert(job, origin, reader, lenient=True, stopped=stopped):
+                    page = record.page
+                    yield record
         except Exception as error:  # a hostile file, a full disk or too little memory must fail one file only
             yield failed_record(job, self.options.describe(error), started, page + 1)
 
@@ -219,7 +223,8 @@ class FileConversion:
         if need + cache > self._cache_limit:
             cache = 0
         with self.ledger.hold(need + cache, job.source):
-            result = self._binarized(page, cached=cache > 0)
+            watch = self.progress.page(job.source, number, pages)
+            result = self._binarized(page, self.binarizer.with_watch(watch), cached=cache > 0)
             record = origin.record(number, pages, [result.quality])
             if self.options.soft:  # written first, so that a page never exists without its soft companion
                 self._write(job.soft(number, pages), result.encode_soft(record), origin, reader)
@@ -229,10 +234,10 @@ class FileConversion:
         self._write(job.page(number, pages), data, origin, reader)
         return result.quality, data
 
-    def _binarized(self, page: IsolatedPage, *, cached: bool) -> BinarizedPage:
+    def _binarized(self, page: IsolatedPage, binarizer: Binarizer, *, cached: bool) -> BinarizedPage:
         page.decode()
         source = CachedSource(page, self._check) if cached else page
-        return self.binarizer.binarize(source, keep="grey" if self.options.soft else "ink")
+        return binarizer.binarize(source, keep="grey" if self.options.soft else "ink")
 
     def _write(self, path: Path, data: bytes, origin: Origin, reader: DecoderProcess) -> None:
         """Write a result; an existing file is replaced if it is the same result, or if `overwrite` is set."""

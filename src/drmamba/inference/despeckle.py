@@ -1,8 +1,8 @@
 """Specks: pieces of ink that are smaller than a fragment of a stroke, found without a copy of the page.
 
-Ink is taken apart into runs, the unbroken stretches of its rows. Runs that touch, diagonally as well, form a piece. A piece
-of fewer than n pixels is less than n rows high, so a strip of a page, with n rows more on either side, holds every speck
-that begins in it as a whole, and of a larger piece at least n pixels.
+Ink is taken apart into runs, the unbroken stretches of its rows. Runs that touch, diagonally as well, form a piece. A
+piece of fewer than n pixels is less than n rows high. A strip of a page, with n rows more on either side, therefore
+holds every speck that reaches into it as a whole, and at least n pixels of every larger piece.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from drmamba.images import Bitmap, Ink
 
-FRAGMENT = 0.5  # share of the square of the stroke's width; a dot has about 0.8 of it
+FRAGMENT = 0.25  # share of the square of a stroke's width; a dot has about 0.8 of it
 LEAST_AREA = 2.0  # pixels; on pages with the finest strokes, single pixels are specks
 MOST_AREA = 400.0  # pixels; headlines must not make the dots of small print specks
 STRIP_ROWS = 1024  # rows that are looked at together, without those on either side
@@ -46,7 +46,9 @@ def remove_specks(bitmap: Bitmap, area: float) -> int:
 def find_specks(ink: Ink, area: float) -> Ink:
     """Return the pixels of all pieces of ink of fewer pixels than `area`."""
     height, width = ink.shape
-    edges = np.zeros((height, width + 2), np.int8)  # a column of paper on either side ends every run in its row
+    edges = np.zeros(
+        (height, width + 2), np.int8
+    )  # a column of paper on either side ends every run in its row
     edges[:, 1:-1] = ink
     steps = np.diff(edges, axis=1)
     row, first = np.nonzero(steps == 1)
@@ -66,8 +68,12 @@ def _pieces(row: Runs, first: Runs, last: Runs, width: int) -> Runs:
     # Places count through the page, so that runs of the row above can be looked up in one sorted list.
     wide = width + 2
     start, end = row * wide + first, row * wide + last
-    low = np.searchsorted(end, start - wide, side="left")  # the first run above that ends at or after this start
-    high = np.searchsorted(start, end - wide, side="right")  # one past the last run above that begins by this end
+    low = np.searchsorted(
+        end, start - wide, side="left"
+    )  # the first run above that ends at or after this start
+    high = np.searchsorted(
+        start, end - wide, side="right"
+    )  # one past the last run above that begins by this end
     count = np.maximum(high - low, 0)
     lower = np.repeat(np.arange(len(row)), count)
     offset = np.arange(len(lower)) - np.repeat(np.cumsum(count) - count, count)
