@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from drmamba.config import ReadingConfig
+from drmamba.config import PdfCoding, ReadingConfig
 from drmamba.errors import DRMambaError, FileError, ImageError, TimeLimitError, one_line
 from drmamba.files import sha256, write_atomic
-from drmamba.images import G4Page, encode, encode_document, encode_g4
+from drmamba.images import CodedPage, encode, encode_document, encode_page
 from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedPage
 from drmamba.inference.binarizer import BinarizedPage, Binarizer
 from drmamba.inference.jobs import FileJob
@@ -30,6 +30,7 @@ class ConversionOptions:
 
     overwrite: bool = False
     soft: bool = False
+    pdf_coding: PdfCoding = "auto"  # changes the bytes of PDF files and no pixel
     reading: ReadingConfig = field(default_factory=ReadingConfig)
     remedy: Callable[[Exception], str] | None = None  # returns which setting to change, or nothing
 
@@ -172,7 +173,7 @@ class FileConversion:
         stopped: Callable[[], bool] = lambda: False,
     ) -> Iterator[PageRecord]:
         file = reader.open(job.source)
-        coded: list[G4Page] = []
+        coded: list[CodedPage] = []
         quality: list[Quality] = []
         waiting: list[dict[str, Any]] = []
         for number, page in enumerate(file, 1):
@@ -216,7 +217,7 @@ class FileConversion:
 
     def _page(
         self, job: FileJob, origin: Origin, page: IsolatedPage, number: int
-    ) -> tuple[Quality, bytes | G4Page]:
+    ) -> tuple[Quality, bytes | CodedPage]:
         """Binarize a page; return its quality and its file, which is written, or its part of a document."""
         pages, reader = page.file.pages, page.file.decoder
         need, cache = self._estimate(page), cache_bytes(page)
@@ -229,7 +230,7 @@ class FileConversion:
             if self.options.soft:  # written first, so that a page never exists without its soft companion
                 self._write(job.soft(number, pages), result.encode_soft(record), origin, reader)
             if not job.many_files:
-                return result.quality, encode_g4(result.bitmap)
+                return result.quality, encode_page(result.bitmap, job.output.suffix, self.options.pdf_coding)
             data = encode([result.bitmap], job.output.suffix, record=record)
         self._write(job.page(number, pages), data, origin, reader)
         return result.quality, data

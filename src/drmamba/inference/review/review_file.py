@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from drmamba.config import PURPOSES
 from drmamba.errors import InputError
 from drmamba.files import write_atomic
 from drmamba.inference.review.page_pictures import PagePictures, PictureFolder, collect_pictures
@@ -65,7 +66,7 @@ def review_html(
     data = {
         "id": known.hexdigest()[:16],
         "options": options,
-        "sets": [],
+        "sets": list(PURPOSES),
         "pages": [_page_data(page, found) for page, found in zip(pages, pictures, strict=True)],
     }
     script = viewer_script() + _part("review.js")
