@@ -31,6 +31,7 @@ DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 @pytest.fixture(scope="module")
 def browser():
+    playwright.expect.set_options(timeout=60_000)  # a busy machine takes its time to decode a large page
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=ALONE)
         yield browser
