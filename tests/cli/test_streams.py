@@ -103,6 +103,6 @@ def test_a_purpose_is_a_set_of_settings_and_options_take_precedence(tmp_path, sc
 
 @pytest.mark.parametrize("name", PURPOSES)
 def test_every_purpose_differs_from_the_default_and_is_valid(name):
-    config = InferenceConfig(**PURPOSES[name].under({}))
+    config = InferenceConfig(**{"keep": PURPOSES[name].keep} | PURPOSES[name].under({}))
     assert config != InferenceConfig()
     assert PURPOSES[name].under({"threshold": 0.7, "margins": None})["threshold"] == 0.7

@@ -1,4 +1,4 @@
-"""Named sets of settings for kinds of pages, which `--for` chooses; docs/binarize.md says what they gained."""
+"""Named sets of settings for kinds of pages, which `--for` chooses; docs/binarize.md says what was measured."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ class Purpose:
 
 
 PURPOSES: dict[PurposeName, Purpose] = {
+    # The noise of small cameras leaves single specks.
     "photo": Purpose(words="pages photographed by hand", settings={"despeckle": True}),
-    "newspaper": Purpose(words="newspapers and print with rules", settings={"despeckle": True}, keep="all"),
+    # Rules divide the columns, and the smallest print is as small as specks are.
+    "newspaper": Purpose(words="newspapers and print with rules", settings={"despeckle": False}, keep="all"),
+    # Thin and faded strokes are worth more than a few spots.
     "manuscript": Purpose(words="handwriting", settings={"threshold": 0.4}),
     # Lines of a drawing run in all directions, may be few, and may fill the page to its edge.
     "lineart": Purpose(

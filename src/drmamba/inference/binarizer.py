@@ -46,7 +46,7 @@ from drmamba.images import (
     write_bitmap,
 )
 from drmamba.inference.analysis import PageAnalysis, analyse_page
-from drmamba.inference.despeckle import remove_specks, speck_area
+from drmamba.inference.despeckle import SpeckSize, remove_specks
 from drmamba.inference.models import load_model
 from drmamba.inference.page_cache import cached
 from drmamba.inference.page_context import WindowContext, page_context
@@ -262,7 +262,7 @@ class Binarizer:
             if grey is not None:
                 grey[band.top : band.top + len(found)] = to_grey(found)
         if config.despeckle and analysis.strokes:  # without strokes, nothing says how large a speck is
-            remove_specks(bitmap, speck_area(analysis.strokes.width))
+            remove_specks(bitmap, SpeckSize.of_strokes(analysis.strokes.width))
         trained = self.provenance.trained
         quality = counter.judge(analysis, view, margins=margins is not None, trained=trained)
         return BinarizedPage(bitmap, quality, kept, grey)

@@ -1,11 +1,14 @@
-"""Specks: pieces of ink that are smaller than a fragment of a stroke, found without a copy of the page.
+"""Specks: pieces of ink that are smaller than a fragment of a stroke and lie by themselves.
 
-Ink is taken apart into runs, the unbroken stretches of its rows. Runs that touch, diagonally as well, form a piece. A
-piece of fewer than n pixels is less than n rows high. A strip of a page, with n rows more on either side, therefore
-holds every speck that reaches into it as a whole, and at least n pixels of every larger piece.
+Ink is taken apart into runs, the unbroken stretches of its rows. Runs that touch, diagonally as well, form a piece. The
+letters of very small print may be as small as specks on the same page, but they stand in company: a piece with much ink
+around it is never a speck. A page is worked on in strips, each with as many rows more on either side as a speck and its
+surroundings may need, so that the result is that of the page as a whole.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,37 +17,47 @@ from drmamba.images import Bitmap, Ink
 
 FRAGMENT = 0.25  # share of the square of a stroke's width; a dot has about 0.8 of it
 LEAST_AREA = 2.0  # pixels; on pages with the finest strokes, single pixels are specks
-MOST_AREA = 400.0  # pixels; headlines must not make the dots of small print specks
+MOST_AREA = 400.0  # pixels
+REACH = 3.0  # widths of a stroke; so far around a piece other ink is looked for
+MAX_COMPANY = 0.015  # share of those surroundings; a piece with more ink around it is a part of writing
 STRIP_ROWS = 1024  # rows that are looked at together, without those on either side
 
 Runs = NDArray[np.int64]
 
 
-def speck_area(stroke_width: float) -> float:
-    """Return the area in pixels under which a piece of ink is a speck, for strokes of this width in pixels."""
-    return min(max(FRAGMENT * stroke_width**2, LEAST_AREA), MOST_AREA)
+@dataclass(frozen=True)
+class SpeckSize:
+    """What counts as a speck on a page."""
+
+    area: float  # pixels; a piece of fewer may be a speck
+    reach: int  # pixels on every side of a piece that count as its surroundings
+
+    @classmethod
+    def of_strokes(cls, width: float) -> SpeckSize:
+        """Return the size for a page whose strokes have this width in pixels."""
+        return cls(min(max(FRAGMENT * width**2, LEAST_AREA), MOST_AREA), max(2, round(REACH * width)))
 
 
-def remove_specks(bitmap: Bitmap, area: float) -> int:
-    """Remove all pieces of ink of fewer pixels than `area` from a page; return how many pixels that were."""
-    beside = int(np.ceil(area))
-    before: NDArray[np.uint8] = bitmap.bits[:0]  # the last rows of the strip above, as they were
+def remove_specks(bitmap: Bitmap, size: SpeckSize) -> int:
+    """Remove all specks from a page; return how many pixels they had."""
+    beside = int(np.ceil(size.area)) + size.reach
+    before: NDArray[np.uint8] = bitmap.bits[:0]  # the last rows above the strip, as they were
     removed = 0
     for top in range(0, bitmap.height, STRIP_ROWS):
         bottom = min(top + STRIP_ROWS, bitmap.height)
         rows = np.concatenate([before, bitmap.bits[top : bottom + beside]])
-        ink = np.unpackbits(rows, axis=1, count=bitmap.width).astype(np.bool_)
         above = len(before)
-        before = bitmap.bits[max(top, bottom - beside) : bottom].copy()
-        specks = find_specks(ink, area)[above : above + bottom - top]
+        before = rows[: above + bottom - top][-beside:].copy()
+        specks = find_specks(np.unpackbits(rows, axis=1, count=bitmap.width).astype(np.bool_), size)
+        specks = specks[above : above + bottom - top]
         if specks.any():
             removed += int(np.count_nonzero(specks))
             bitmap.bits[top:bottom] &= ~np.packbits(specks, axis=1)
     return removed
 
 
-def find_specks(ink: Ink, area: float) -> Ink:
-    """Return the pixels of all pieces of ink of fewer pixels than `area`."""
+def find_specks(ink: Ink, size: SpeckSize) -> Ink:
+    """Return the pixels of all specks."""
     height, width = ink.shape
     edges = np.zeros(
         (height, width + 2), np.int8
@@ -56,11 +69,27 @@ def find_specks(ink: Ink, area: float) -> Ink:
     if not len(row):
         return np.zeros_like(ink)
     piece = _pieces(row, first, last, width)
-    small = np.bincount(piece, weights=last - first, minlength=len(row))[piece] < area
+    area = np.bincount(piece, weights=last - first, minlength=len(row))
+    few = np.flatnonzero(area[piece] < size.area)
+    company = np.zeros(len(row))
+    np.maximum.at(company, piece[few], _ink_around(ink, row[few], first[few], size.reach))
+    limit = MAX_COMPANY * (2 * size.reach + 1) ** 2
+    small = few[(company - area)[piece[few]] <= limit]
     ends = np.zeros((height, width + 1), np.int8)
     ends[row[small], first[small]] = 1
     ends[row[small], last[small]] -= 1
     return np.cumsum(ends[:, :-1], axis=1, dtype=np.int8).astype(np.bool_)
+
+
+def _ink_around(ink: Ink, row: Runs, column: Runs, reach: int) -> Runs:
+    """Return the pixels of ink in the square around each place, which is cut at the edges of the page."""
+    height, width = ink.shape
+    total = np.zeros((height + 1, width + 1), np.int32)
+    np.cumsum(np.cumsum(ink, axis=1, dtype=np.int32), axis=0, out=total[1:, 1:])
+    top, bottom = np.maximum(row - reach, 0), np.minimum(row + reach + 1, height)
+    left, right = np.maximum(column - reach, 0), np.minimum(column + reach + 1, width)
+    found: Runs = total[bottom, right] - total[top, right] - total[bottom, left] + total[top, left]
+    return found
 
 
 def _pieces(row: Runs, first: Runs, last: Runs, width: int) -> Runs:
