@@ -39,8 +39,8 @@ import torch
 from drmamba.config import RunConfig, recipe, replace_values
 from drmamba.data.dataset import CropDataset
 from drmamba.data.dibco import find_pairs
-from drmamba.inference.runtime.torch import has_bfloat16
 from drmamba.losses.compound import compound
+from drmamba.ops.bfloat16 import has_bfloat16
 from drmamba.training.batch_loader import BatchLoader, collate
 from drmamba.training.data_parallel import DataParallelTrainer, thread_count
 from drmamba.training.initialization import initial_network

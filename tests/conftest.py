@@ -1,5 +1,6 @@
 """Where the real pages are, if they are here; which fonts tests draw with; and `pytest --full`."""
 
+import importlib.util
 import os
 from pathlib import Path
 
@@ -27,6 +28,17 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[FULL] = "1"
     if config.getoption("--fuzz-minutes"):
         os.environ["DRMAMBA_FUZZ_MINUTES"] = str(config.getoption("--fuzz-minutes"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def usable_instructions() -> None:
+    """Keep tests in bfloat16 from ending pytest where the processor reports AMX and cannot run it."""
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        from drmamba.ops.bfloat16 import has_bfloat16
+
+        has_bfloat16(torch.device("cpu"))
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ from drmamba.checkpoint import Provenance
 from drmamba.config import RunConfig
 from drmamba.errors import MissingExtra
 from drmamba.files import remove_abandoned
-from drmamba.inference.runtime.torch import has_bfloat16
+from drmamba.ops.bfloat16 import has_bfloat16
 from drmamba.training.batch_loader import BatchLoader
 from drmamba.training.data_parallel import DataParallelTrainer, thread_count
 from drmamba.training.initialization import initial_network
@@ -114,17 +114,14 @@ def fabric(config: RunConfig, devices: int, accelerator: str) -> Fabric:
         from lightning.fabric import Fabric
     except ImportError as error:
         raise MissingExtra("lightning", "train") from error
-    narrow = config.train.precision == "bfloat16" or (config.train.precision == "auto" and _has_bfloat16())
+    native = has_bfloat16(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+    narrow = config.train.precision == "bfloat16" or (config.train.precision == "auto" and native)
     return Fabric(
         accelerator=accelerator,
         devices=devices,
         strategy="ddp" if devices > 1 else "auto",
         precision="bf16-mixed" if narrow else "32-true",
     )
-
-
-def _has_bfloat16() -> bool:
-    return has_bfloat16(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 class _Run:
