@@ -102,12 +102,13 @@ class ModelConfig(Config):
 PRESETS: dict[str, ModelConfig] = {
     "tiny": ModelConfig(),
     "lite": ModelConfig(
-        encoder="efficientnet_lite0",
+        encoder="pplcnetv4_small",
         decoder=(128, 64, 48),
+        projected=True,
         context=4,
         conventions=CONVENTIONS,
         block=BlockConfig(width=48, centred=True, horizons=(4.0, 128.0)),
-        detail=DetailConfig(width=16, head_width=32, dilations=(2,), fold=2),
+        detail=DetailConfig(width=16, head_width=24, dilations=(2,), fold=2),
     ),
 }
 DEFAULT_MODEL = "lite"  # preset whose weights ship with the package
