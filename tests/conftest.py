@@ -19,11 +19,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell the test files before they are collected, and let every machine draw the same made-up pages.
+    """Tell the test files before they are collected, and let every machine do the same.
 
-    Child processes inherit the environment, so they too see only the fonts that come with matplotlib.
+    Child processes inherit the environment, so they too see only the fonts that come with matplotlib, and do not ask
+    the Hub.
     """
     os.environ.update(dict.fromkeys(FONT_PLACES, NO_FONTS))
+    os.environ["HF_HUB_OFFLINE"] = "1"
     if config.getoption("--full"):
         os.environ[FULL] = "1"
     if config.getoption("--fuzz-minutes"):

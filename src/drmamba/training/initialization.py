@@ -18,7 +18,7 @@ from drmamba.checkpoint import read_header, read_tensors
 from drmamba.config import RunConfig
 from drmamba.errors import CheckpointError, ConfigError
 from drmamba.model.network import CONVENTION_STD, DRMamba
-from drmamba.model.pretrained import load_encoder_weights
+from drmamba.model.pretrained import RANDOM, load_encoder_weights
 from drmamba.model.tensor_parts import WHOLE, tensor_parts
 
 ENCODER = "encoder."  # how the names of the encoder's tensors begin
@@ -31,11 +31,18 @@ def initial_network(config: RunConfig, *, weights: bool = True) -> DRMamba:
         torch.manual_seed(config.train.seed)
         network = DRMamba(config.model)
     draw_by_name(network, config.train.seed)
-    if weights and config.source.encoder_weights and not config.source.init:
-        load_encoder_weights(network, config.source.encoder_weights)
-    if weights and config.source.init:
-        copy_fitting(network, Path(config.source.init), config.source.init_parts)
+    if weights:
+        load_initial_weights(network, config)
     return network
+
+
+def load_initial_weights(network: DRMamba, config: RunConfig) -> str:
+    """Load the weights that the run starts from, if any; returns the origin of the encoder's."""
+    source = config.source
+    if source.init:
+        copy_fitting(network, Path(source.init), source.init_parts)
+        return source.init if not source.init_parts or "encoder" in source.init_parts else RANDOM
+    return load_encoder_weights(network, source.encoder_weights) if source.encoder_weights else RANDOM
 
 
 @torch.no_grad()
