@@ -146,7 +146,7 @@ def test_new_paper_keeps_strokes_and_forgets_the_old_ground() -> None:
     assert contrast(after.image, page.ink) > 0.2
 
 
-def test_chances_rule_what_happens() -> None:
+def test_probabilities_decide_what_happens() -> None:
     page = written()
     never = DegradeConfig(**{f.name: 0.0 for f in fields(DegradeConfig)})
     assert degrade(page, np.random.default_rng(0), never, MaterialSource()) is page

