@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,19 @@ def usable_instructions() -> None:
         from drmamba.ops.bfloat16 import has_bfloat16
 
         has_bfloat16(torch.device("cpu"))
+
+
+SMALL_ENCODER = ((2, 2, 2, 2), (8, 16, 24, 32))  # depths and widths of the stages
+
+
+@pytest.fixture(scope="module")
+def small_encoder() -> Iterator[None]:
+    """Let `convnext_atto` be a hundred times smaller in this process, where its size is not what is tested."""
+    from drmamba.model.convnext import SIZES
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SIZES, "convnext_atto", SMALL_ENCODER)
+        yield
 
 
 @pytest.fixture(scope="session")

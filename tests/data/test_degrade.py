@@ -40,7 +40,7 @@ def contrast(image: NDArray[np.float32], strokes: Ink) -> float:
     return float(image[~strokes].mean() - image[strokes].mean())
 
 
-@pytest.mark.parametrize("shape", [(96, 120), (33, 50), (256, 256)])
+@pytest.mark.parametrize("shape", [(96, 120), (33, 50)])
 @pytest.mark.parametrize("name", DEGRADATIONS)
 def test_each_is_pure_reproducible_and_in_range(name: str, shape: tuple[int, int]) -> None:
     page = written(shape)
@@ -230,5 +230,5 @@ def test_the_usual_mixture_leaves_most_ink_visible() -> None:
     assert np.mean(visible) > 0.95
 
 
-def test_every_degradation_has_a_chance() -> None:
+def test_every_degradation_has_a_probability() -> None:
     assert {f.name for f in fields(DegradeConfig)} == {"untouched", *DEGRADATIONS}

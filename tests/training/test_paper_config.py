@@ -42,6 +42,7 @@ def test_the_settings_are_the_papers(years: Path) -> None:
     assert {name for name, chance in config.data.degrade.to_dict().items() if chance} == SEVEN
 
 
+@pytest.mark.usefixtures("small_encoder")
 def test_two_updates(years: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = replace_values(paper_run(years, *SMALL), {"source": {"hold_out": "2003"}})
     result = train(config, tmp_path / "run", accelerator="cpu")
