@@ -40,7 +40,7 @@ class InferenceConfig(Config):
 
     windows: WindowConfig = field(default_factory=WindowConfig)
     threshold: float = 0.5  # pixels with a probability above this are ink
-    suppress: float = 1.0  # factor of beta; 0 subtracts no background, 1 what the model would
+    suppress: float = 1.0  # factor of beta: 0 subtracts no background, 1 as much as the model chooses
     keep: Keep = "text"  # marks that are ink: text alone, or all that was printed, written or drawn
     context: bool = True  # whether the network sees the whole page, reduced, in addition to each window
     scale: Literal["auto"] | float = "auto"  # factor by which the page is scaled for the network

@@ -56,9 +56,8 @@ class BlockConfig(Config):
 class DetailConfig(Config):
     """The full-resolution branch and the head it feeds."""
 
-    plain: bool = (
-        False  # whether bilinear up-sampling of one 1 x 1 convolution replaces branch, fusion and head
-    )
+    # Whether one 1 x 1 convolution with bilinear up-sampling replaces branch, fusion and head.
+    plain: bool = False
     enabled: bool = True  # whether there is a branch with the page and its edges
     width: int = 40  # channels of psi, and of the up-sampled O_DR
     head_width: int = 48
