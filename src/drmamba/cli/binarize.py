@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -33,13 +32,13 @@ from drmamba.cli.progress import Progress
 from drmamba.cli.remedies import remedy
 from drmamba.cli.types import PathOrURI, ScaleFactor
 from drmamba.config import (
-    PROTOCOLS,
     EngineConfig,
     InferenceConfig,
     Precision,
     ReadingConfig,
     ScaleConfig,
     WindowConfig,
+    chosen_settings,
 )
 
 if TYPE_CHECKING:
@@ -163,14 +162,7 @@ def command(
         "margins": margins,
         "precision": precision,
     }
-    config = replace(
-        PROTOCOLS[protocol], **{name: value for name, value in given.items() if value is not None}
-    )
-    if window is not None or stride is not None:
-        side = config.windows.window if window is None else window
-        overlap = config.windows.window - config.windows.stride
-        step = max(side - overlap, side // 2) if stride is None else stride
-        config = replace(config, windows=replace(config.windows, window=side, stride=step))
+    config = chosen_settings(protocol, given, window, stride)
     engine = EngineConfig(device=device, runtime=runtime, workers=workers, max_memory=max_memory)
     reading = ReadingConfig(max_pixels=max_pixels, max_seconds=max_seconds, dpi=dpi)
 

@@ -13,7 +13,15 @@ from drmamba.config.data import (
 )
 from drmamba.config.engine import EngineConfig, ScaleConfig
 from drmamba.config.hub import PushConfig
-from drmamba.config.inference import KEPT, PROTOCOLS, InferenceConfig, Keep, Precision, WindowConfig
+from drmamba.config.inference import (
+    KEPT,
+    PROTOCOLS,
+    InferenceConfig,
+    Keep,
+    Precision,
+    WindowConfig,
+    chosen_settings,
+)
 from drmamba.config.losses import LOSS_TERMS, LossConfig
 from drmamba.config.model import (
     CONVENTIONS,
@@ -73,6 +81,7 @@ __all__ = [
     "PAGE_KINDS",
     "WindowConfig",
     "PageKind",
+    "chosen_settings",
     "preset",
     "recipe",
     "replace_values",

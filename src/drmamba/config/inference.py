@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from drmamba.config.base import Config
@@ -63,6 +63,24 @@ class InferenceConfig(Config):
         self.require("suppress", 0 <= self.suppress <= 100, "from 0 to 100")
         self.require("scale", self.scale == "auto" or 0.05 <= self.scale <= 8, "auto or from 0.05 to 8")
         self.require("min_contrast", 0 <= self.min_contrast <= 255, "from 0 to 255")
+
+
+def chosen_settings(
+    protocol: str, given: Mapping[str, Any], window: int | None = None, stride: int | None = None
+) -> InferenceConfig:
+    """Return a protocol's settings with those that were given; None stands for a setting that was not.
+
+    A window without a stride keeps the protocol's overlap, unless that is more than half of the window.
+    """
+    config = replace(
+        PROTOCOLS[protocol], **{name: value for name, value in given.items() if value is not None}
+    )
+    if window is None and stride is None:
+        return config
+    side = config.windows.window if window is None else window
+    overlap = config.windows.window - config.windows.stride
+    step = max(side - overlap, side // 2) if stride is None else stride
+    return replace(config, windows=replace(config.windows, window=side, stride=step))
 
 
 # `paper` runs the network alone, with the paper's windows; `default` is what users get.

@@ -147,7 +147,9 @@ def _add_file(
             return
 
 
-def _full_page(side: str, path: Path, page: IsolatedPage, number: int, pages: int, folder: PictureFolder) -> str:
+def _full_page(
+    side: str, path: Path, page: IsolatedPage, number: int, pages: int, folder: PictureFolder
+) -> str:
     """Return the address of the full page; a copy is made if a browser cannot show the file."""
     if pages == 1 and path.suffix.lower() in SHOWN_BY_BROWSERS:
         return folder.link(path)

@@ -16,7 +16,10 @@ def redo_options(settings: dict[str, Any]) -> list[str]:
     options: list[str] = []
     for name in VALUES:
         if name in given and given[name] != usual[name]:
-            options += [_option(name), f"{given[name]:g}" if isinstance(given[name], float) else str(given[name])]
+            options += [
+                _option(name),
+                f"{given[name]:g}" if isinstance(given[name], float) else str(given[name]),
+            ]
     for name in SWITCHES:
         if name in given and name in usual and given[name] != usual[name]:
             options.append(_option(name) if given[name] else f"--no-{name.replace('_', '-')}")

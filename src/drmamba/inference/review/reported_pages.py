@@ -13,7 +13,14 @@ from drmamba.errors import InputError
 from drmamba.inference.quality import FLAGS, UNREMARKABLE
 
 # How much each flag speaks against a page; an unknown flag of a later version counts like FLAG_CONCERN.
-CONCERNS = {"lost_content": 8.0, "uncertain": 6.0, "blank": 5.0, "dense": 5.0, "kept_dirt": 4.0, "dark_margins": 1.0}
+CONCERNS = {
+    "lost_content": 8.0,
+    "uncertain": 6.0,
+    "blank": 5.0,
+    "dense": 5.0,
+    "kept_dirt": 4.0,
+    "dark_margins": 1.0,
+}
 FLAG_CONCERN = 2.0
 FAILED_CONCERN = 100.0  # more than all flags together
 BOX_CONCERN = {"lost_content": 0.5, "kept_dirt": 0.25}  # for each marked place

@@ -102,19 +102,24 @@ class WorkerPool:
             where = iter(places)
             incomplete: dict[tuple[int, ...], _WindowBatch] = {}  # by the size of their windows
             waiting: deque[tuple[_WindowBatch, int]] = deque()
-            for window in windows:
-                batch = incomplete.setdefault(window.shape, _WindowBatch())
-                waiting.append((batch, len(batch.windows)))
-                batch.windows.append(window)
-                batch.places.extend(islice(where, 1))
-                if len(batch.windows) == self.batch:
-                    submit(incomplete.pop(window.shape))
-                while len(waiting) > self.batch * (self.count + 1) and waiting[0][0].results:
+            try:
+                for window in windows:
+                    batch = incomplete.setdefault(window.shape, _WindowBatch())
+                    waiting.append((batch, len(batch.windows)))
+                    batch.windows.append(window)
+                    batch.places.extend(islice(where, 1))
+                    if len(batch.windows) == self.batch:
+                        submit(incomplete.pop(window.shape))
+                    while len(waiting) > self.batch * (self.count + 1) and waiting[0][0].results:
+                        yield _result(*waiting.popleft())
+                for batch in incomplete.values():
+                    submit(batch)
+                while waiting:
                     yield _result(*waiting.popleft())
-            for batch in incomplete.values():
-                submit(batch)
-            while waiting:
-                yield _result(*waiting.popleft())
+            finally:  # If nobody wants the rest, windows that have not begun are not computed.
+                for batch, _ in waiting:
+                    if batch.results is not None:
+                        batch.results.cancel()
 
         return stream
 

@@ -1,0 +1,126 @@
+"""How far a page is: windows are counted as they come from the network, and a cancelled page ends at the next one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from drmamba.config import InferenceConfig
+from drmamba.images import RGB, PageSource
+from drmamba.inference.binarizer import Binarizer
+from drmamba.inference.page_context import WindowContext
+from drmamba.inference.tiling import Band, Predict, Probability, places
+from drmamba.inference.view import PageView
+
+
+@dataclass
+class WorkProgress:
+    """Where the work on a request stands; one thread writes it, others read it."""
+
+    file: int = 0  # counted from 1; 0 before the work begins
+    page: int = 0  # of the file, counted from 1
+    pages: int = 0  # in the file; 0 until that is known
+    windows: int = 0  # of the page; 0 until that is known
+    done: int = 0  # windows that the network has seen
+    finished: int = 0  # pages of all files
+    started: float = 0.0  # when the work began, on the clock of `time.monotonic`
+    page_started: float = 0.0
+    windows_started: float = 0.0
+
+    def begin_file(self, number: int) -> None:
+        """Note that a file begins."""
+        now = time.monotonic()
+        self.file, self.page, self.pages = number, 1, 0
+        self.started = self.started or now
+        self._begin(now)
+
+    def end_page(self) -> None:
+        """Note that a page is done and the next one begins."""
+        self.finished += 1
+        self.page += 1
+        self._begin(time.monotonic())
+
+    def begin_windows(self, count: int) -> None:
+        """Note how many windows the page has."""
+        self.windows, self.done, self.windows_started = count, 0, time.monotonic()
+
+    def _begin(self, now: float) -> None:
+        self.page_started, self.windows, self.done = now, 0, 0
+
+    def seconds_left(self, files: int) -> float | None:
+        """Return about how long the files will take, or None as long as nothing is known.
+
+        Windows that remain are taken to need as long as those that are done, and pages as long as the pages before.
+        """
+        now = time.monotonic()
+        page = self.page_seconds(now)
+        if page is None:
+            return None
+        mean = (self.page_started - self.started + page) / (self.finished + 1)
+        # Files that have not been opened are taken to have one page.
+        others = max(0, self.pages - self.page) + files - self.file
+        return max(0.0, page - (now - self.page_started)) + mean * others
+
+    def page_seconds(self, now: float) -> float | None:
+        """Return about how many seconds the page needs in total."""
+        if self.done:
+            before = self.windows_started - self.page_started
+            return before + (now - self.windows_started) / self.done * self.windows
+        return (self.page_started - self.started) / self.finished if self.finished else None
+
+    def to_dict(self, files: int) -> dict[str, Any]:
+        """Return plain values for a JSON answer."""
+        left = self.seconds_left(files)
+        seconds = time.monotonic() - self.started if self.started else 0.0
+        return {
+            "file": self.file,
+            "page": self.page,
+            "pages": self.pages,
+            "windows": self.windows,
+            "windows_done": min(self.done, self.windows),
+            "seconds": round(seconds, 1),
+            "seconds_left": None if left is None else round(left, 1),
+        }
+
+
+class WatchedBinarizer(Binarizer):
+    """A Binarizer that counts windows, and calls `check` after each, which may raise an error to end the page."""
+
+    def __init__(
+        self,
+        binarizer: Binarizer,
+        config: InferenceConfig,
+        progress: WorkProgress,
+        check: Callable[[], object],
+    ) -> None:
+        self.progress, self.check_window = progress, check
+        super().__init__(
+            binarizer.pool, config=config, provenance=binarizer.provenance, sha256=binarizer.sha256
+        )
+
+    def bands(
+        self, source: PageSource, config: InferenceConfig, view: PageView, predict: Predict | None = None
+    ) -> Iterator[Band]:
+        """Return the page's probability in bands, and count its windows."""
+        seen = view.transform(source)
+        self.progress.begin_windows(len(places(seen.height, seen.width, config.windows)))
+        return super().bands(source, config, view, predict and self._counted(predict))
+
+    def _predict(self, config: InferenceConfig, context: WindowContext | None = None) -> Predict:
+        return self._counted(super()._predict(config, context))
+
+    def _counted(self, predict: Predict) -> Predict:
+        def stream(windows: Iterator[RGB]) -> Iterator[Probability]:
+            results = predict(windows)
+            try:
+                for result in results:
+                    self.check_window()
+                    self.progress.done += 1
+                    yield result
+            finally:
+                if close := getattr(results, "close", None):
+                    close()  # at once, so that windows which have not begun are not computed
+
+        return stream
