@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import difflib
+import functools
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -110,7 +111,8 @@ def build_api(service: Service) -> FastAPI:
     add_job_routes(app, service, book, explorer)
     add_docs_route(app)
     answer_problems(app, service.limits)
-    describe_defaults(app)
+    described_api = app.openapi
+    app.openapi = functools.cache(lambda: with_defaults(described_api()))  # type: ignore[method-assign]
     return app
 
 
@@ -137,9 +139,9 @@ def refuse_unknown_parameters(request: Request) -> None:
             raise Problem(422, "invalid", f"{name} is given {given.count(name)} times")
 
 
-def describe_defaults(app: FastAPI) -> None:
+def with_defaults(api: dict[str, Any]) -> dict[str, Any]:
     """State the settings' defaults in the description of the API, where FastAPI says that they may be null."""
-    for operations in app.openapi()["paths"].values():
+    for operations in api["paths"].values():
         for operation in operations.values():
             for parameter in operation.get("parameters", ()):
                 kinds = [kind for kind in parameter["schema"].get("anyOf", ()) if kind.get("type") != "null"]
@@ -149,6 +151,7 @@ def describe_defaults(app: FastAPI) -> None:
                     parameter["schema"]["anyOf"] = kinds
                 if parameter["name"] in DEFAULTS and parameter["in"] == "query":
                     parameter["schema"].setdefault("default", DEFAULTS[parameter["name"]])
+    return api
 
 
 async def remove_expired(service: Service, book: JobBook) -> None:

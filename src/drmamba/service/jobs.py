@@ -219,6 +219,7 @@ class JobBook:
         except KNOWN as error:
             job.status, job.problem = "failed", internal_error(error)
         finally:
+            request.watch.progress.ended = time.monotonic()
             if work is not None:
                 with contextlib.suppress(BaseException):
                     work.exception()

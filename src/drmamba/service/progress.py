@@ -28,6 +28,7 @@ class WorkProgress:
     started: float = 0.0  # when the work began, on the clock of `time.monotonic`
     page_started: float = 0.0
     windows_started: float = 0.0
+    ended: float = 0.0  # when the work ended; 0 before
 
     def begin_file(self, number: int) -> None:
         """Note that a file begins."""
@@ -72,8 +73,8 @@ class WorkProgress:
 
     def to_dict(self, files: int) -> dict[str, Any]:
         """Return plain values for a JSON answer."""
-        left = self.seconds_left(files)
-        seconds = time.monotonic() - self.started if self.started else 0.0
+        left = 0.0 if self.ended else self.seconds_left(files)
+        seconds = (self.ended or time.monotonic()) - self.started if self.started else 0.0
         return {
             "file": self.file,
             "page": self.page,
