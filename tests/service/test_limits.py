@@ -12,7 +12,8 @@ from drmamba.errors import ImageError, MemoryLimitError
 from drmamba.images import Bitmap, encode
 from drmamba.images.reading.decoder_process import DecoderProcess
 from drmamba.service.problems import Problem
-from drmamba.service.watched_reader import Watch, WatchedReader
+from drmamba.service.progress import Watch
+from drmamba.service.watched_reader import WatchedReader
 
 httpx = pytest.importorskip("httpx")
 

@@ -171,6 +171,10 @@ class Binarizer:
             explain=self.explain,
         )
 
+    def wanted(self) -> bool:
+        """Whether somebody still wants the page in progress; if not, no further window is run."""
+        return True
+
     def check(self, config: InferenceConfig) -> None:
         """Raise if the network cannot be run with these settings."""
         self.pool.runtime.precision(config.precision)
@@ -286,6 +290,7 @@ class Binarizer:
             convention=self.pool.runtime.convention(config.keep),
             page=context.features,
             places=context.places,
+            wanted=self.wanted,
         )
 
     def close(self) -> None:

@@ -96,7 +96,8 @@ def page_facts(page: PageOutcome) -> dict[str, Any]:
         "notes": list(words.values()),
         "warnings": [word for flag, word in words.items() if flag not in UNREMARKABLE],
     }
-    facts = {"page": record.page, "status": "done", "problem": None, "megapixels": record.megapixels}
+    size = {"width": page.width, "height": page.height, "megapixels": record.megapixels}
+    facts = {"page": record.page, "status": "done", "problem": None} | size
     return facts | record.quality | told
 
 

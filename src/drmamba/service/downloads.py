@@ -103,13 +103,11 @@ def document(engine: ConversionEngine, job: Job, pages: list[tuple[int, PageOutc
         quality = [page.record.quality for _, page in pages]
         known = [Quality(**values | {"flags": tuple(values["flags"])}) for values in quality]
         record = replace(origin, settings=settings).record(0, len(pages), known)
-    return encode_document([encode_g4(read_bitmap(page.output)) for _, page in pages], suffix, record)
+    return encode_document([encode_g4(read_bitmap(page)) for _, page in pages], suffix, record)
 
 
-def read_bitmap(path: Path | None) -> Bitmap:
-    """Return a PNG that this service has written."""
-    assert path is not None
-    with Image.open(path) as image:
-        dpi = image.info.get("dpi")
-        stated = (float(dpi[0]), float(dpi[1])) if dpi else None
-        return Bitmap.pack(~np.asarray(image.convert("1")), stated)
+def read_bitmap(page: PageOutcome) -> Bitmap:
+    """Return the result of a page from the PNG that this service has written, which rounds the resolution."""
+    assert page.output is not None
+    with Image.open(page.output) as image:
+        return Bitmap.pack(~np.asarray(image.convert("1")), page.dpi)

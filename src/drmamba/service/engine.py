@@ -17,6 +17,7 @@ import numpy as np
 
 from drmamba.config import ReadingConfig, ServiceConfig
 from drmamba.errors import DRMambaError
+from drmamba.images import DPI
 from drmamba.images.reading.decoder_process import IsolatedPage
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.conversion import ConversionOptions, FileConversion
@@ -24,9 +25,9 @@ from drmamba.inference.jobs import FileJob
 from drmamba.inference.memory import DECODER_BYTES, MemoryLedger, fixed_memory, page_threads
 from drmamba.inference.records import PageRecord
 from drmamba.service.problems import KNOWN, Problem, combined, problem_for
-from drmamba.service.progress import WatchedBinarizer
+from drmamba.service.progress import Cancelled, Watch, WatchedBinarizer
 from drmamba.service.settings import RequestSettings
-from drmamba.service.watched_reader import Cancelled, PageEstimate, Watch, WatchedReader
+from drmamba.service.watched_reader import PageEstimate, WatchedReader
 
 log = logging.getLogger("drmamba.service")
 T = TypeVar("T")
@@ -48,6 +49,9 @@ class PageOutcome:
     output: Path | None = None
     soft: Path | None = None
     problem: Problem | None = None
+    width: int = 0  # pixels
+    height: int = 0
+    dpi: DPI | None = None
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,7 @@ class ConversionEngine:
         used, usual = (fixed_memory(workers, c, runtime) for c in (settings.config, self.binarizer.config))
         besides = max(0, used - usual)  # larger windows take more memory in the workers
         conversion = FileConversion(
-            WatchedBinarizer(self.binarizer, settings.config, request.watch.progress, reader.check),
+            WatchedBinarizer(self.binarizer, settings.config, request.watch, self.limits.max_seconds),
             ConversionOptions(soft=settings.soft, reading=settings.reading),
             ledger=self.ledger,
             estimate=PageEstimate(settings.config, settings.soft, self.ledger.total, self.limits, besides),
@@ -185,7 +189,10 @@ class ConversionEngine:
             problem = self._problem(error, upload, f"page {record.page} of {upload.name}")
             return PageOutcome(record, problem=problem)
         soft = job.soft(record.page, record.pages) if request.settings.soft else None
-        return PageOutcome(record, job.page(record.page, record.pages), soft)
+        seen = request.watch.progress
+        return PageOutcome(
+            record, job.page(record.page, record.pages), soft, None, seen.width, seen.height, seen.dpi
+        )
 
     def _problem(self, error: Exception, upload: Upload, name: str = "") -> Problem:
         problem = problem_for(error, upload.path, name or upload.name)

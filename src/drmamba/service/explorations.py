@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,8 @@ from drmamba.service.engine import ConversionEngine
 from drmamba.service.exploration_cache import BYTES_PER_PIXEL, ExplorationCache, ExploredPage
 from drmamba.service.pictures import LayerPicture, layer_picture
 from drmamba.service.problems import out_of_memory, over_limit
-from drmamba.service.progress import WatchedBinarizer
+from drmamba.service.progress import Watch, WatchedBinarizer
 from drmamba.service.settings import RequestSettings
-from drmamba.service.watched_reader import Watch
 
 MAP_BYTES_PER_PIXEL = 200  # kept for other suppressions; `tiny` needs about 150 and `lite` half of that
 ENLARGED_SHARE = 0.25  # of the cache, which any page may use because fine writing is enlarged for the network
@@ -68,7 +66,7 @@ class PageExplorer:
             both = (found.exploration.config.to_dict(), wanted.to_dict())
             old, new = ({k: v for k, v in values.items() if k not in same} for values in both)
             if old == new and settings.reading == found.reading:
-                found.binarizer.progress, found.binarizer.check_window = watch.progress, self._check(watch)
+                found.binarizer.watch = watch
                 found.exploration.adjust(threshold=wanted.threshold, suppress=wanted.suppress)
                 return found.exploration
             self.cache.drop(key)
@@ -87,14 +85,11 @@ class PageExplorer:
         keep = min(max(MAP_BYTES_PER_PIXEL * size, int(ENLARGED_SHARE * memory)), memory - besides)
         with self.cache.reserve(key, besides + keep):
             rows = engine.with_page(path, page, settings.reading, watch, self._read).result()
-            check = self._check(watch)
-            binarizer = WatchedBinarizer(engine.binarizer, settings.config, watch.progress, check)
+            seconds = engine.limits.max_seconds
+            binarizer = WatchedBinarizer(engine.binarizer, settings.config, watch, seconds)
             exploration = Exploration(binarizer, rows, settings.config, keep=keep)
             self.cache.put(key, ExploredPage(exploration, binarizer, settings.reading))
         return exploration
-
-    def _check(self, watch: Watch) -> Callable[[], float]:
-        return lambda: watch.check(self.engine.limits.max_seconds)
 
     def _read(self, page: IsolatedPage) -> ArraySource:
         ledger = self.engine.ledger

@@ -16,10 +16,10 @@ from drmamba.service.explorations import PageExplorer
 from drmamba.service.jobs import Job, JobBook
 from drmamba.service.pictures import LAYERS, scan_picture, thumbnail
 from drmamba.service.problems import KNOWN, Problem, described, out_of_memory, problem_for
+from drmamba.service.progress import Cancelled, Watch
 from drmamba.service.schemas import BODY, FILES, JOB, PICTURES, PROGRESS
 from drmamba.service.service import Service, disconnected
 from drmamba.service.settings import RequestSettings, SettingsQuery
-from drmamba.service.watched_reader import Cancelled, Watch
 
 try:
     from fastapi import FastAPI, Query, Request, Response

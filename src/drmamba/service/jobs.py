@@ -15,10 +15,9 @@ from typing import Any, Literal
 from drmamba.service.answers import page_facts
 from drmamba.service.engine import ConversionRequest, FileOutcome, PageOutcome
 from drmamba.service.problems import KNOWN, Problem, internal_error
-from drmamba.service.progress import WorkProgress
+from drmamba.service.progress import Cancelled, WorkProgress
 from drmamba.service.service import ReceivedUploads, Service
 from drmamba.service.settings import RequestSettings
-from drmamba.service.watched_reader import Cancelled
 
 Status = Literal["waiting", "working", "done", "cancelled", "failed"]
 MAX_JOBS = 200  # jobs that are kept; the oldest one that is done makes room for a new one

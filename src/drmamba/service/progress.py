@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from drmamba.config import InferenceConfig
-from drmamba.images import RGB, PageSource
+from drmamba.images import DPI, RGB, PageSource
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.page_context import WindowContext
 from drmamba.inference.tiling import Band, Predict, Probability, places
 from drmamba.inference.view import PageView
+from drmamba.service.problems import over_limit
 
 
 @dataclass
@@ -29,6 +32,9 @@ class WorkProgress:
     page_started: float = 0.0
     windows_started: float = 0.0
     ended: float = 0.0  # when the work ended; 0 before
+    width: int = 0  # of the page in pixels
+    height: int = 0
+    dpi: DPI | None = None  # of the page
 
     def begin_file(self, number: int) -> None:
         """Note that a file begins."""
@@ -86,27 +92,50 @@ class WorkProgress:
         }
 
 
+class Cancelled(Exception):  # noqa: N818
+    """Nobody waits for this work any more."""
+
+
+@dataclass
+class Watch:
+    """Whether somebody still waits for some work, and until when."""
+
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    deadline: float = math.inf  # on the clock of `time.monotonic`
+    progress: WorkProgress = field(default_factory=WorkProgress)
+
+    def check(self, most: float) -> float:
+        """Return the seconds until the deadline; raise if it has passed or the work is cancelled."""
+        if self.cancelled.is_set():
+            raise Cancelled
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise over_limit("seconds", most, f"took more than {most:g} s of work", 422)
+        return left
+
+
 class WatchedBinarizer(Binarizer):
-    """A Binarizer that counts windows, and calls `check` after each, which may raise an error to end the page."""
+    """A Binarizer that counts windows, and calls the watch's `check` after each, which ends a page by an error."""
 
     def __init__(
-        self,
-        binarizer: Binarizer,
-        config: InferenceConfig,
-        progress: WorkProgress,
-        check: Callable[[], object],
+        self, binarizer: Binarizer, config: InferenceConfig, watch: Watch, most_seconds: float
     ) -> None:
-        self.progress, self.check_window = progress, check
+        self.watch, self._most = watch, most_seconds
         super().__init__(
             binarizer.pool, config=config, provenance=binarizer.provenance, sha256=binarizer.sha256
         )
+
+    def wanted(self) -> bool:
+        """Whether the page in progress has not been cancelled."""
+        return not self.watch.cancelled.is_set()
 
     def bands(
         self, source: PageSource, config: InferenceConfig, view: PageView, predict: Predict | None = None
     ) -> Iterator[Band]:
         """Return the page's probability in bands, and count its windows."""
-        seen = view.transform(source)
-        self.progress.begin_windows(len(places(seen.height, seen.width, config.windows)))
+        seen, progress = view.transform(source), self.watch.progress
+        progress.width, progress.height, progress.dpi = source.width, source.height, source.dpi
+        progress.begin_windows(len(places(seen.height, seen.width, config.windows)))
         return super().bands(source, config, view, predict and self._counted(predict))
 
     def _predict(self, config: InferenceConfig, context: WindowContext | None = None) -> Predict:
@@ -117,8 +146,8 @@ class WatchedBinarizer(Binarizer):
             results = predict(windows)
             try:
                 for result in results:
-                    self.check_window()
-                    self.progress.done += 1
+                    self.watch.check(self._most)
+                    self.watch.progress.done += 1
                     yield result
             finally:
                 if close := getattr(results, "close", None):

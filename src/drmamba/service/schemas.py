@@ -14,6 +14,8 @@ PAGE: dict[str, Any] = {
         "page": {"type": "integer"},
         "status": {"enum": ["done", "failed"]},
         "problem": {"type": ["object", "null"], "description": "what is wrong with this page alone"},
+        "width": {"type": "integer", "description": "pixels"},
+        "height": {"type": "integer", "description": "pixels"},
         "megapixels": {"type": "number"},
         "link": {
             "type": ["string", "null"],

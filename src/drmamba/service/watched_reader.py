@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
-import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +11,10 @@ from drmamba.errors import ImageError, MemoryLimitError
 from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedPage
 from drmamba.inference.memory import estimate_page
 from drmamba.service.problems import PageProblem, out_of_memory, over_limit
-from drmamba.service.progress import WorkProgress
+from drmamba.service.progress import Watch
 
 UNLIMITED = 10**15  # pixels; the estimate below has a limit of its own, with an answer of its own
 MAX_WINDOWS = 20_000  # of one page; more would take hours
-
-
-class Cancelled(Exception):  # noqa: N818
-    """Nobody waits for this work any more."""
-
-
-@dataclass
-class Watch:
-    """Whether somebody still waits for some work, and until when."""
-
-    cancelled: threading.Event = field(default_factory=threading.Event)
-    deadline: float = math.inf  # on the clock of `time.monotonic`
-    progress: WorkProgress = field(default_factory=WorkProgress)
-
-    def check(self, most: float) -> float:
-        """Return the seconds until the deadline; raise if it has passed or the work is cancelled."""
-        if self.cancelled.is_set():
-            raise Cancelled
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise over_limit("seconds", most, f"took more than {most:g} s of work", 422)
-        return left
 
 
 class WatchedReader(DecoderProcess):

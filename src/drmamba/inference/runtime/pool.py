@@ -43,6 +43,7 @@ class _Call:
     convention: int
     page: Any
     places: list[tuple[int, int]]  # the places of the windows, if the page is known
+    wanted: Callable[[], bool]
 
 
 @dataclass
@@ -85,17 +86,18 @@ class WorkerPool:
         convention: int = 0,
         page: Any = None,
         places: Sequence[tuple[int, int]] = (),
+        wanted: Callable[[], bool] = lambda: True,
     ) -> Predict:
         """Return a prediction; windows with less contrast than `min_contrast` are blank without being run.
 
         `page` is what `see_page` found on the page that the windows come from, and `places` holds the top and left of
-        each window, in the order in which they come.
+        each window, in the order in which they come. Once `wanted` is false, no further window is run.
         """
         precision = self.runtime.precision(precision)
         self._refuse_forked()
 
         def submit(batch: _WindowBatch) -> None:
-            call = _Call(suppress, precision, convention, page, batch.places)
+            call = _Call(suppress, precision, convention, page, batch.places, wanted)
             batch.results = self._threads.submit(self._run, batch.windows, min_contrast, call)
 
         def stream(windows: Iterator[RGB]) -> Iterator[Probability]:
@@ -143,7 +145,7 @@ class WorkerPool:
     def _run(self, windows: list[RGB], min_contrast: int, call: _Call) -> list[Probability]:
         results = [np.zeros(window.shape[:2], np.float32) for window in windows]
         seen = [i for i, window in enumerate(windows) if contrast(window) >= min_contrast]
-        if not seen:
+        if not seen or not call.wanted():
             return results
         batch = np.zeros((self.batch, *windows[0].shape), np.uint8)
         context: dict[str, Any] = {}
