@@ -47,8 +47,8 @@ HEADERS = {
 }
 
 
-class SlowReaderError(Exception):
-    """A client does not read its answer."""
+class SlowReaderError(BaseException):
+    """A client does not read its answer; no handler of errors should try to send it another one."""
 
 
 class Guard:
