@@ -17,11 +17,11 @@ function values(schema) {
   return `${schema.type || "any"}${range}`;
 }
 
-function table(head, rows) {
+function table(name, head, rows) {
   const header = make("tr", "", ...head.map((words) => Object.assign(make("th", words), { scope: "col" })));
   const body = rows.map((row) => make("tr", "", ...row.map((cell) => make("td", cell ?? ""))));
   const wide = make("div", "", make("table", "", make("thead", "", header), make("tbody", "", ...body)));
-  return Object.assign(wide, { className: "wide", tabIndex: 0, role: "region", ariaLabel: head.join(", ") });
+  return Object.assign(wide, { className: "wide", tabIndex: 0, role: "region", ariaLabel: name });
 }
 
 function operation(path, method, { summary, description, parameters = [], responses }) {
@@ -30,12 +30,12 @@ function operation(path, method, { summary, description, parameters = [], respon
     const rows = parameters.map((one) => [
       one.name, one.in, values(one.schema), String(one.schema.default ?? ""), one.description,
     ]);
-    parts.push(table(["Parameter", "In", "Values", "Default", "Meaning"], rows));
+    parts.push(table(`Parameters of ${method} ${path}`, ["Parameter", "In", "Values", "Default", "Meaning"], rows));
   }
   const answers = Object.entries(responses).map(([status, answer]) => [
     status, answer.description, Object.keys(answer.content || {}).join(", "),
   ]);
-  parts.push(table(["Status", "Answer", "Content"], answers));
+  parts.push(table(`Answers of ${method} ${path}`, ["Status", "Answer", "Content"], answers));
   return parts;
 }
 

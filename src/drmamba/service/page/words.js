@@ -41,9 +41,11 @@ export function facts(page) {
   return parts.join(" · ");
 }
 
-/** Return a sentence that begins with a capital letter and ends with a full stop. */
+/** Return a sentence that begins with a capital letter, unless it begins with a file's name, and ends with a stop. */
 export function sentence(words) {
-  return words.charAt(0).toUpperCase() + words.slice(1) + (words.endsWith(".") ? "" : ".");
+  const named = words.split(" ")[0].includes(".");
+  const begun = named ? words : words.charAt(0).toUpperCase() + words.slice(1);
+  return begun + (words.endsWith(".") ? "" : ".");
 }
 
 export const LAYERS = {
