@@ -39,6 +39,8 @@ OPTIONAL = {
     "huggingface_hub",
     "onnxscript",
     "pyarrow",
+    "pillow_heif",
+    "pillow_jxl",
 }
 
 

@@ -13,10 +13,11 @@ httpx = pytest.importorskip("httpx")
 # Options that say where and how a batch runs, not what a result looks like.
 OF_THE_MACHINE = {
     "paths", "output", "model", "device", "runtime", "workers", "max_memory", "max_pixels", "max_seconds",
-    "overwrite", "report", "where", "address", "shard", "help",
+    "overwrite", "report", "engine", "address", "shard", "help",
 }  # fmt: skip
 CHANGES = {
-    "format": "same", "soft": True, "keep": "text", "threshold": 0.8, "suppress": 1.5, "margins": False,
+    "format": "same", "pdf_coding": "g4", "despeckle": True, "soft": True, "keep": "text",
+    "threshold": 0.8, "suppress": 1.5, "margins": False,
     "invert": False, "auto_rotate": False, "add_noise": False, "keep_bilevel": False, "context": False, "scale": 0.5,
     "dpi": 100, "protocol": "paper", "window": 96, "stride": 64, "precision": "float32",
 }  # fmt: skip
@@ -28,9 +29,9 @@ def parameters(server, path="/v1/binarize"):
 
 
 def test_every_setting_of_the_command_is_there_with_its_default(dark):
-    options = {(option.name or "").rstrip("_"): option for option in command.params}
+    options = {option.opts[-1].strip("-").replace("-", "_") for option in command.params}
     known = parameters(dark)
-    assert set(options) - OF_THE_MACHINE == set(known) == set(CHANGES)
+    assert options - OF_THE_MACHINE == set(known) == {"for", *CHANGES}
     assert set(known) == set(parameters(dark, "/v1/jobs"))
     values = InferenceConfig().to_dict()
     for name, parameter in known.items():
@@ -49,7 +50,7 @@ def sources(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, CHANGES, *({name: CHANGES[name]} for name in ("format", "window", "protocol"))]
+    "changes", [CHANGES, {"format": "pdf", "for": "manuscript"}, {"format": "same", "window": 96}]
 )
 def test_settings_give_the_command_s_bytes(dark, sources, tmp_path, monkeypatch, changes):
     binarizer = dark.service.engine.binarizer
@@ -85,6 +86,7 @@ def test_settings_give_the_command_s_bytes(dark, sources, tmp_path, monkeypatch,
         ("stride=100&window=64", "window.stride must be from 1 to the window's 64"),
         ("scale=20", "inference.scale must be auto or from 0.05 to 8"),
         ("precision=bfloat17", "precision"),
+        ("for=photo&protocol=paper", "settings of its own"),
     ],
 )
 def test_what_is_not_a_setting_is_refused_by_name(dark, query, words):

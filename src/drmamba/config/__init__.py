@@ -37,9 +37,11 @@ from drmamba.config.model import (
     ModelConfig,
     preset,
 )
+from drmamba.config.purposes import PURPOSES, Purpose, PurposeName
 from drmamba.config.reading import ReadingConfig
 from drmamba.config.service import ServiceConfig
 from drmamba.config.training import RECIPES, RunConfig, SourceConfig, TrainConfig, recipe
+from drmamba.config.writing import PdfCoding
 
 __all__ = [
     "Backend",
@@ -79,6 +81,10 @@ __all__ = [
     "SyntheticConfig",
     "TrainConfig",
     "PAGE_KINDS",
+    "PURPOSES",
+    "PdfCoding",
+    "Purpose",
+    "PurposeName",
     "WindowConfig",
     "PageKind",
     "chosen_settings",

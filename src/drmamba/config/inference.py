@@ -32,6 +32,8 @@ KEPT: dict[Keep, Convention] = {"text": "contest", "all": "all"}
 
 # The names that these settings had in earlier versions, and the names of today.
 FORMER_NAMES = {"turn": "auto_rotate", "grain": "add_noise", "as_is": "keep_bilevel"}
+# The settings that earlier versions did not have, with the values that describe what those versions did.
+LATER_SETTINGS: dict[str, Any] = {"despeckle": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,7 @@ class InferenceConfig(Config):
     add_noise: bool = True  # whether noise is added to pages that are cleaner than any scan
     keep_bilevel: bool = True  # whether pages that are already black and white are kept as they are
     margins: bool = True  # whether dark margins of the scan are removed
+    despeckle: bool = False  # whether pieces of ink smaller than a fragment of a stroke are removed
     min_contrast: int = 8  # grey levels of 255; a window with less is blank without inference
     precision: Precision = "auto"  # number format of the network; auto is the runtime's own choice
 
@@ -56,6 +59,11 @@ class InferenceConfig(Config):
     def with_current_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return values under today's names; files and programs of earlier versions have other ones."""
         return {FORMER_NAMES.get(name, name): value for name, value in values.items()}
+
+    @classmethod
+    def with_later_settings(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings in a result's record as those of today, which earlier versions did not all have."""
+        return LATER_SETTINGS | cls.with_current_names(values)
 
     def __post_init__(self) -> None:
         super().__post_init__()

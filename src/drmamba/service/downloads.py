@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from drmamba.files import atomic_file, write_atomic
-from drmamba.images import Bitmap, encode_document, encode_g4
+from drmamba.images import Bitmap, encode_document, encode_page
 from drmamba.inference.conversion import FileConversion
 from drmamba.inference.jobs import FileJob, fitting_name
 from drmamba.inference.quality import Quality
@@ -103,7 +103,9 @@ def document(engine: ConversionEngine, job: Job, pages: list[tuple[int, PageOutc
         quality = [page.record.quality for _, page in pages]
         known = [Quality(**values | {"flags": tuple(values["flags"])}) for values in quality]
         record = replace(origin, settings=settings).record(0, len(pages), known)
-    return encode_document([encode_g4(read_bitmap(page)) for _, page in pages], suffix, record)
+    coding = job.settings.pdf_coding
+    coded = [encode_page(read_bitmap(page), suffix, coding) for _, page in pages]
+    return encode_document(coded, suffix, record)
 
 
 def read_bitmap(page: PageOutcome) -> Bitmap:

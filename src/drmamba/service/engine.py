@@ -137,7 +137,7 @@ class ConversionEngine:
         besides = max(0, used - usual)  # larger windows take more memory in the workers
         conversion = FileConversion(
             WatchedBinarizer(self.binarizer, settings.config, request.watch, self.limits.max_seconds),
-            ConversionOptions(soft=settings.soft, reading=settings.reading),
+            ConversionOptions(soft=settings.soft, reading=settings.reading, pdf_coding=settings.pdf_coding),
             ledger=self.ledger,
             estimate=PageEstimate(settings.config, settings.soft, self.ledger.total, self.limits, besides),
             check=reader.check,

@@ -66,7 +66,7 @@ class PageExplorer:
             both = (found.exploration.config.to_dict(), wanted.to_dict())
             old, new = ({k: v for k, v in values.items() if k not in same} for values in both)
             if old == new and settings.reading == found.reading:
-                found.binarizer.watch = watch
+                found.binarizer.work = watch
                 found.exploration.adjust(threshold=wanted.threshold, suppress=wanted.suppress)
                 return found.exploration
             self.cache.drop(key)

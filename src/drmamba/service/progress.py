@@ -120,20 +120,20 @@ class WatchedBinarizer(Binarizer):
     def __init__(
         self, binarizer: Binarizer, config: InferenceConfig, watch: Watch, most_seconds: float
     ) -> None:
-        self.watch, self._most = watch, most_seconds
+        self.work, self._most = watch, most_seconds
         super().__init__(
             binarizer.pool, config=config, provenance=binarizer.provenance, sha256=binarizer.sha256
         )
 
     def wanted(self) -> bool:
         """Whether the page in progress has not been cancelled."""
-        return not self.watch.cancelled.is_set()
+        return not self.work.cancelled.is_set()
 
     def bands(
         self, source: PageSource, config: InferenceConfig, view: PageView, predict: Predict | None = None
     ) -> Iterator[Band]:
         """Return the page's probability in bands, and count its windows."""
-        seen, progress = view.transform(source), self.watch.progress
+        seen, progress = view.transform(source), self.work.progress
         progress.width, progress.height, progress.dpi = source.width, source.height, source.dpi
         progress.begin_windows(len(places(seen.height, seen.width, config.windows)))
         return super().bands(source, config, view, predict and self._counted(predict))
@@ -146,8 +146,8 @@ class WatchedBinarizer(Binarizer):
             results = predict(windows)
             try:
                 for result in results:
-                    self.watch.check(self._most)
-                    self.watch.progress.done += 1
+                    self.work.check(self._most)
+                    self.work.progress.done += 1
                     yield result
             finally:
                 if close := getattr(results, "close", None):

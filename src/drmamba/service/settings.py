@@ -6,8 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from drmamba.config import InferenceConfig, Keep, Precision, ReadingConfig, WindowConfig, chosen_settings
+from drmamba.config import (
+    PURPOSES,
+    InferenceConfig,
+    Keep,
+    PdfCoding,
+    Precision,
+    PurposeName,
+    ReadingConfig,
+    WindowConfig,
+    chosen_settings,
+)
 from drmamba.errors import CheckpointError, ConfigError, InputError, MissingExtra
+from drmamba.images.writing.jbig2 import find_jbig2
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.jobs import ENDINGS, SAME
 from drmamba.service.problems import Problem
@@ -35,6 +46,18 @@ class SettingsQuery(BaseModel):
         description="Make the probability of ink as an 8-bit PNG in addition. An answer that is one file is then "
         "this PNG; a JSON answer links to both.",
     )
+    pdf_coding: PdfCoding = Field(
+        "auto",
+        description="How pages in PDF files are compressed, without loss; auto is jbig2 where jbig2enc is installed, "
+        "and g4 elsewhere.",
+    )
+    purpose: PurposeName | None = Field(
+        None,
+        alias="for",
+        description="Settings for a kind of page: "
+        + ", ".join(f"{name} for {purpose.words}" for name, purpose in PURPOSES.items())
+        + ". Settings that are given as well take precedence.",
+    )
     keep: Keep | None = Field(
         None,
         description="Which marks are ink: text keeps writing alone; all keeps rules, frames, stamps and drawings as "
@@ -51,6 +74,9 @@ class SettingsQuery(BaseModel):
         "more strongly.",
     )
     margins: bool | None = Field(None, description="Remove dark margins of the scan.")
+    despeckle: bool | None = Field(
+        None, description="Remove specks, which are pieces of ink smaller than a fragment of a stroke."
+    )
     invert: bool | None = Field(None, description="Invert pages that are white on black.")
     auto_rotate: bool | None = Field(
         None,
@@ -100,14 +126,8 @@ class SettingsQuery(BaseModel):
 
 # What happens if a parameter is left out, for the description of the API and for the form of the web page.
 DEFAULTS: dict[str, Any] = DEFAULT.to_dict() | {"window": WINDOWS.window, "stride": WINDOWS.stride}
-RESULT_SETTINGS = (
-    "format",
-    "soft",
-    "dpi",
-    "protocol",
-    "window",
-    "stride",
-)  # all others are an InferenceConfig's
+# All others are settings of an InferenceConfig.
+RESULT_SETTINGS = ("format", "soft", "pdf_coding", "purpose", "dpi", "protocol", "window", "stride")
 
 
 @dataclass(frozen=True)
@@ -118,15 +138,26 @@ class RequestSettings:
     reading: ReadingConfig
     format: Format = "png"
     soft: bool = False
+    pdf_coding: PdfCoding = "auto"
 
     @classmethod
     def parse(cls, query: SettingsQuery, binarizer: Binarizer, reading: ReadingConfig) -> RequestSettings:
         """Return the settings, or raise a problem that says why the model cannot be run with them."""
         given = {name: value for name, value in query if name not in RESULT_SETTINGS}
         chosen = query.model_fields_set
+        if query.purpose and query.protocol != "default":
+            words = f"for: the protocol {query.protocol} has settings of its own; leave one out"
+            raise Problem(422, "invalid", words)
+        if query.pdf_coding == "jbig2" and find_jbig2() is None:
+            words = "pdf_coding: jbig2enc is not installed on the service's machine; use g4"
+            raise Problem(422, "invalid", words)
+        if query.purpose:
+            given = PURPOSES[query.purpose].under(given)
         try:
             config = chosen_settings(query.protocol, given, query.window, query.stride)
             config = binarizer.with_config(config).config  # states the precision that is used
+            if query.purpose and query.keep is None:
+                config = binarizer.with_config(config).keeping(PURPOSES[query.purpose].keep).config
         except ConfigError as error:
             raise Problem(422, "invalid", str(error)) from error
         except CheckpointError as error:
@@ -137,7 +168,7 @@ class RequestSettings:
         except InputError as error:
             raise Problem(422, "invalid", str(error)) from error
         dpi = query.dpi if "dpi" in chosen else reading.dpi
-        return cls(config, ReadingConfig(dpi=dpi), query.format, query.soft)
+        return cls(config, ReadingConfig(dpi=dpi), query.format, query.soft, query.pdf_coding)
 
     def ending(self, name: str) -> str:
         """Return the ending of the result of a file with this name."""
@@ -147,4 +178,5 @@ class RequestSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a JSON answer."""
-        return self.config.to_dict() | {"format": self.format, "soft": self.soft, "dpi": self.reading.dpi}
+        made = {"format": self.format, "soft": self.soft, "pdf_coding": self.pdf_coding}
+        return self.config.to_dict() | made | {"dpi": self.reading.dpi}

@@ -25,8 +25,10 @@ from drmamba.images import PageSource
 from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedFile, IsolatedPage
 from drmamba.inference.review.reported_pages import ReportedPage
 
-THUMBNAIL = (120, 160)  # pixels; the largest width and height
-THUMBNAIL_QUALITY = 40  # of WebP, 0 to 100
+THUMBNAIL = (168, 224)  # pixels; the largest width and height
+THUMBNAIL_BYTES = 5_000  # bytes; 200 pages with two thumbnails each stay under 3 MB in base64
+# Sizes, as shares of THUMBNAIL, and qualities of WebP that are tried until a thumbnail is small enough.
+THUMBNAIL_STEPS = ((1.0, 45), (1.0, 20), (0.75, 25), (0.6, 15), (0.5, 5))
 SHOWN_BY_BROWSERS = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
 COPY_QUALITY = 88  # of JPEG, 0 to 100
 MAX_COPY_PIXELS = 120_000_000  # pixels; of a larger page no copy is made
@@ -138,7 +140,7 @@ def _add_file(
             pictures = found[number]
             try:
                 page.decode()
-                setattr(pictures, f"{side}_small", _data_address(thumbnail(page)))
+                setattr(pictures, f"{side}_small", data_address(thumbnail(page)))
                 pictures.width, pictures.height = page.width, page.height
                 setattr(pictures, side, _full_page(side, path, page, number, file.pages, folder))
             except DRMambaError as error:
@@ -179,7 +181,13 @@ def thumbnail(page: PageSource) -> Image.Image:
     return reduced
 
 
-def _data_address(image: Image.Image) -> str:
-    buffer = io.BytesIO()
-    image.save(buffer, "WEBP", quality=THUMBNAIL_QUALITY, method=6)
-    return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+def data_address(image: Image.Image) -> str:
+    """Return a thumbnail as a data: address of at most about THUMBNAIL_BYTES."""
+    data = b""
+    for share, quality in THUMBNAIL_STEPS:
+        buffer, width, height = io.BytesIO(), *(max(1, round(side * share)) for side in image.size)
+        image.resize((width, height), Image.Resampling.BOX).save(buffer, "WEBP", quality=quality, method=4)
+        data = buffer.getvalue()
+        if len(data) <= THUMBNAIL_BYTES:
+            break
+    return "data:image/webp;base64," + base64.b64encode(data).decode("ascii")

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,18 @@ class ReportedPage:
     output: str | None
     page: int
     pages: int
+    output_sha256: str = ""
     error: str | None = None
     flags: tuple[str, ...] = ()
     boxes: dict[str, list[tuple[float, float, float, float]]] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     uncertain: float = 0.0  # share of the page's pixels
     ink: float = 0.0  # share of the page's pixels
+
+    @property
+    def id(self) -> str:
+        """A short name; it changes with the result, so that a decision about an older result does not count."""
+        return sha256(json.dumps([self.input, self.page, self.output_sha256]).encode()).hexdigest()[:16]
 
     @property
     def concern(self) -> float:
@@ -98,6 +105,7 @@ def _parsed(line: str) -> ReportedPage | None:
             output=None if output is None else str(output),
             page=int(values.get("page", 1)),
             pages=int(values.get("pages", 1)),
+            output_sha256=str(values.get("output_sha256") or ""),
             error=None if error is None else str(error),
             flags=tuple(str(flag) for flag in values.get("flags") or ()),
             boxes=_boxes(values.get("boxes")),
@@ -110,11 +118,14 @@ def _parsed(line: str) -> ReportedPage | None:
 
 
 def _boxes(values: Any) -> dict[str, list[tuple[float, float, float, float]]]:
-    """Return the marked places by kind; those that are no boxes are left out."""
+    """Return the marked places by kind; what is no box is left out."""
     boxes: dict[str, list[tuple[float, float, float, float]]] = {}
-    for kind, found in (values or {}).items():
-        for box in list(found)[:MAX_BOXES]:
-            left, top, right, bottom = (float(value) for value in box)
+    for kind, found in values.items() if isinstance(values, dict) else ():
+        for box in found[:MAX_BOXES] if isinstance(found, list) else ():
+            try:
+                left, top, right, bottom = (float(value) for value in box)
+            except (TypeError, ValueError):
+                continue
             if math.isfinite(left + top + right + bottom) and left < right and top < bottom:
                 boxes.setdefault(str(kind), []).append((left, top, right, bottom))
     return boxes
