@@ -90,14 +90,15 @@ def page_facts(page: PageOutcome) -> dict[str, Any]:
     record = page.record
     if page.problem is not None:
         facts: dict[str, Any] = {"flags": [], "notes": [], "warnings": []}
-        return {"page": record.page, "status": "failed", "problem": page.problem.body()} | facts
+        place = {"page": record.page, "pages": record.pages, "status": "failed"}
+        return place | {"problem": page.problem.body()} | facts
     words = {flag: FLAGS.get(flag, flag) for flag in record.flags}
     told = {
         "notes": list(words.values()),
         "warnings": [word for flag, word in words.items() if flag not in UNREMARKABLE],
     }
     size = {"width": page.width, "height": page.height, "megapixels": record.megapixels}
-    facts = {"page": record.page, "status": "done", "problem": None} | size
+    facts = {"page": record.page, "pages": record.pages, "status": "done", "problem": None} | size
     return facts | record.quality | told
 
 

@@ -12,6 +12,7 @@ PAGE: dict[str, Any] = {
     "required": ["page", "status", "flags", "notes", "warnings"],
     "properties": {
         "page": {"type": "integer"},
+        "pages": {"type": "integer", "description": "pages of the file"},
         "status": {"enum": ["done", "failed"]},
         "problem": {"type": ["object", "null"], "description": "what is wrong with this page alone"},
         "width": {"type": "integer", "description": "pixels"},

@@ -15,7 +15,6 @@ PHONE = {
     "viewport": {"width": 390, "height": 844},
     "is_mobile": True,
     "has_touch": True,
-    "device_scale_factor": 2,
 }
 DESK = {"viewport": {"width": 1360, "height": 900}}
 

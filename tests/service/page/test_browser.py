@@ -127,12 +127,16 @@ def test_several_files_with_a_damaged_one_and_a_page_too_large(visitor, book, sc
     assert "Page 3 of book.tif is too large: 900 x 1200 pixels" in failures
     assert "bad.png" in failures
     titles = page.locator("#pages button").all_inner_texts()
-    assert [title.splitlines()[0] for title in titles] == ["book.tif, page 1", "book.tif, page 2", "scan.png"]
-    assert page.inner_text("#page-title") == "book.tif, page 1"
+    assert [title.splitlines()[0] for title in titles] == [
+        "book.tif, page 1 of 3",
+        "book.tif, page 2 of 3",
+        "scan.png",
+    ]
+    assert page.inner_text("#page-title") == "book.tif, page 1 of 3"
     assert "black and white already" in page.inner_text("#flags .note")  # a note, and no warning
     assert page.locator("#flags .warning").count() == 0
     page.click("#next")
-    assert page.inner_text("#page-title") == "book.tif, page 2"
+    assert page.inner_text("#page-title") == "book.tif, page 2 of 3"
     page.click("#pages button >> nth=2")
     assert page.inner_text("#page-title") == "scan.png"
     name, data = visitor.download("#downloads a >> text=ZIP")

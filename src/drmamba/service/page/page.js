@@ -61,6 +61,7 @@ async function start(files) {
   const names = files.length === 1 ? files[0].name : `${files.length} files`;
   find("page-title").textContent = files[0].name;
   showWork(`Uploading ${names}`, 0, "0 % sent", true);
+  if (matchMedia("(max-width: 56rem)").matches) find("work").scrollIntoView(); // with the page below it
   if (blobs[0]) viewer.show({ before: blobs[0], alt: files[0].name, id: "1/1" });
   try {
     applied = form.query();
@@ -183,7 +184,7 @@ function select(file, page) {
 function renderPage() {
   const page = shownPage();
   const base = `v1/jobs/${job.id}/files/${current.file}/pages/${current.page}`;
-  const single = job.files[current.file - 1].pages.length < 2 && current.page === 1;
+  const single = current.page === 1 && !(page && page.pages > 1);
   const before = (single && blobs[current.file - 1]) || `${base}/scan?run=${job.run}`;
   const file = job.files[current.file - 1];
   const title = page ? page.title : file.name;
@@ -217,7 +218,7 @@ function flagsOf(page) {
     line.className = kind;
     const strong = document.createElement("strong");
     strong.textContent = name;
-    line.append(strong, sentence(words));
+    line.append(strong, " ", sentence(words));
     return line;
   };
   if (!page.notes.length) return [item("nothing is unusual about this page", "fine", "✓")];

@@ -4,8 +4,8 @@
 export function pagesOf(job) {
   return job.files.flatMap((file, index) =>
     file.pages.map((page) => {
-      const several = file.pages.length > 1 || page.page > 1;
-      return { ...page, file: index + 1, name: file.name, title: several ? `${file.name}, page ${page.page}` : file.name };
+      const place = page.pages > 1 ? `, page ${page.page} of ${page.pages}` : "";
+      return { ...page, file: index + 1, name: file.name, title: file.name + place };
     }),
   );
 }
