@@ -51,7 +51,7 @@ def damage(root: Path) -> None:
         (invert, "inverted"),
         (lose, "no ground truth"),
         (orphan, "no page"),
-        (damage, "not a picture"),
+        (damage, "is damaged"),
     ],
 )
 def test_each_fault_is_named_with_its_file(tmp_path: Path, harm, words: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -24,6 +24,7 @@ from drmamba.cli.options import (
     max_seconds_option,
     model_option,
     protocol_option,
+    purpose_option,
     runtime_option,
     suppress_option,
     threshold_option,
@@ -31,20 +32,24 @@ from drmamba.cli.options import (
 )
 from drmamba.cli.progress import Progress
 from drmamba.cli.remedies import remedy
+from drmamba.cli.streams import Streams, refuse_with_streams
 from drmamba.cli.types import PathOrURI, ScaleFactor
 from drmamba.config import (
-    PROTOCOLS,
+    PURPOSES,
     EngineConfig,
     InferenceConfig,
+    PdfCoding,
     Precision,
+    PurposeName,
     ReadingConfig,
     ScaleConfig,
     WindowConfig,
+    chosen_settings,
 )
 
 if TYPE_CHECKING:
     from drmamba.inference.batch import Batch
-    from drmamba.inference.records import BatchReport
+    from drmamba.inference.records import BatchReport, PageRecord
     from drmamba.scale.ray_batch import RayBatch
 
 INFERENCE, ENGINE, SCALE, WINDOWS = InferenceConfig(), EngineConfig(), ScaleConfig(), WindowConfig()
@@ -53,8 +58,8 @@ INFERENCE, ENGINE, SCALE, WINDOWS = InferenceConfig(), EngineConfig(), ScaleConf
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=PathOrURI())
 @click.option(
-    "-o", "--output", type=PathOrURI(), help="A folder for the results, or a file name if there is one source. "
-    "Without this option each result is written beside its source as NAME.bin.png."
+    "-o", "--output", type=PathOrURI(), help="A folder for the results, or a file name if there is one source; "
+    "- stands for standard output. Without this option each result is written beside its source as NAME.bin.png."
 )  # fmt: skip
 @model_option()
 @click.option(
@@ -62,7 +67,11 @@ INFERENCE, ENGINE, SCALE, WINDOWS = InferenceConfig(), EngineConfig(), ScaleConf
     help="The format of the results; with same, TIFF and PDF files keep their format and their pages stay in one "
     "file, and all other files become PNG.",
 )  # fmt: skip
+@click.option("--pdf-coding", type=click.Choice(get_args(PdfCoding)), default="auto", show_default=True,
+              help="How pages in PDF files are compressed, without loss; auto is jbig2 where jbig2enc is installed, "
+              "and g4 elsewhere.")  # fmt: skip
 @click.option("--soft", is_flag=True, help="Also write the probability of ink as NAME.soft.png (8 bits).")
+@purpose_option
 @threshold_option
 @suppress_option
 @keep_option
@@ -83,6 +92,8 @@ INFERENCE, ENGINE, SCALE, WINDOWS = InferenceConfig(), EngineConfig(), ScaleConf
 @click.option(
     "--margins/--no-margins", default=None, help="Remove dark margins of the scan. [default: margins]"
 )
+@click.option("--despeckle/--no-despeckle", default=None, help="Remove specks, which are pieces of ink smaller than a "
+              "fragment of a stroke. [default: no-despeckle]")  # fmt: skip
 @protocol_option()
 @click.option(
     "--window", type=int, help=f"The side of the sliding window in pixels. [default: {WINDOWS.window}]"
@@ -117,7 +128,9 @@ def command(
     output: Path | str | None,
     model: str,
     format_: Any,
+    pdf_coding: PdfCoding,
     soft: bool,
+    purpose: PurposeName | None,
     threshold: float | None,
     suppress: float | None,
     keep: str | None,
@@ -128,6 +141,7 @@ def command(
     add_noise: bool | None,
     keep_bilevel: bool | None,
     margins: bool | None,
+    despeckle: bool | None,
     protocol: str,
     window: int | None,
     stride: int | None,
@@ -145,7 +159,10 @@ def command(
     address: str,
     shard: str | None,
 ) -> None:
-    """Turn scans (JPEG, PNG, TIFF, JPEG 2000, WebP, BMP, PDF) and folders of scans into black-and-white pages.
+    """Turn scans and folders of scans into black-and-white pages.
+
+    Scans are JPEG, PNG, TIFF, JPEG 2000, WebP, BMP and PDF files, and with the extra `formats` HEIC and JPEG XL.
+    The path - stands for standard input; its result goes to standard output unless -o names a file.
 
     The output folder mirrors the folders of the sources. Results that exist already, from the same source and
     with the same settings, are skipped; to resume a run, give the same command again.
@@ -161,18 +178,23 @@ def command(
         "add_noise": add_noise,
         "keep_bilevel": keep_bilevel,
         "margins": margins,
+        "despeckle": despeckle,
         "precision": precision,
     }
-    config = replace(
-        PROTOCOLS[protocol], **{name: value for name, value in given.items() if value is not None}
-    )
-    if window is not None or stride is not None:
-        side = config.windows.window if window is None else window
-        overlap = config.windows.window - config.windows.stride
-        step = max(side - overlap, side // 2) if stride is None else stride
-        config = replace(config, windows=replace(config.windows, window=side, stride=step))
+    if purpose and protocol != "default":
+        raise click.UsageError(
+            f"--for chooses settings, and --protocol {protocol} has its own; give one of them"
+        )
+    if purpose:
+        given = PURPOSES[purpose].under(given)
+    config = chosen_settings(protocol, given, window, stride)
     engine = EngineConfig(device=device, runtime=runtime, workers=workers, max_memory=max_memory)
     reading = ReadingConfig(max_pixels=max_pixels, max_seconds=max_seconds, dpi=dpi)
+
+    streams = Streams(paths, output, format_)
+    refuse_with_streams(streams, shard=shard, engine=where == "ray", soft=soft and streams.writes)
+    click.get_current_context().with_resource(streams)
+    paths, output = streams.paths, streams.output
 
     # Paths are checked before torch is loaded, so that a wrong one is reported at once.
     if report and re.match(r"\w{2,}:/", str(report)):
@@ -191,7 +213,9 @@ def command(
         from drmamba.inference.batch import BatchOptions
         from drmamba.scale.ray_batch import RayBatch
 
-        options = BatchOptions(overwrite=overwrite, soft=soft, reading=reading, remedy=remedy)
+        options = BatchOptions(
+            overwrite=overwrite, soft=soft, reading=reading, remedy=remedy, pdf_coding=pdf_coding
+        )
         scale_out = ScaleConfig(address=address)
         with RayBatch(
             model, config=config, engine=engine, options=options, scale=scale_out, stores=stores, say=_say
@@ -202,9 +226,16 @@ def command(
     from drmamba.inference.batch import Batch, BatchOptions
 
     binarizer = load_binarizer(model, engine, config)
-    options = BatchOptions(overwrite=overwrite, soft=soft, reading=reading, remedy=remedy)
+    if purpose and keep is None:
+        binarizer = binarizer.keeping(PURPOSES[purpose].keep)
+    options = BatchOptions(
+        overwrite=overwrite, soft=soft, reading=reading, remedy=remedy, pdf_coding=pdf_coding
+    )
     batch = Batch(binarizer, options)
-    sys.exit(_reported(batch, jobs, report, resumes=not overwrite))
+    code = _reported(batch, jobs, report, resumes=not overwrite, renamed=streams.renamed)
+    if code == 0:
+        streams.deliver()
+    sys.exit(code)
 
 
 def _planned(
@@ -253,14 +284,21 @@ def _make_folder(folder: Path) -> None:
         raise InputError(f"cannot write to the folder {folder}; give another one with -o")
 
 
-def _reported(batch: Batch | RayBatch, jobs: list[Any], report: Path | None, *, resumes: bool) -> int:
+def _reported(
+    batch: Batch | RayBatch,
+    jobs: list[Any],
+    report: Path | None,
+    *,
+    resumes: bool,
+    renamed: Callable[[PageRecord], PageRecord] = lambda record: record,
+) -> int:
     """Run the batch and write its report; return the exit code."""
     from drmamba.files import stop_writing
     from drmamba.inference.records import BatchReport
 
     book = BatchReport(report) if report else None
     try:
-        code = _run(batch, jobs, book, resumes)
+        code = _run(batch, jobs, book, resumes, renamed)
     finally:
         if book:
             book.close()
@@ -272,7 +310,13 @@ def _reported(batch: Batch | RayBatch, jobs: list[Any], report: Path | None, *, 
     return code
 
 
-def _run(batch: Batch | RayBatch, jobs: list[Any], book: BatchReport | None, resumes: bool) -> int:
+def _run(
+    batch: Batch | RayBatch,
+    jobs: list[Any],
+    book: BatchReport | None,
+    resumes: bool,
+    renamed: Callable[[PageRecord], PageRecord],
+) -> int:
     """Run the batch under a progress bar; return the exit code."""
     import signal
 
@@ -292,7 +336,7 @@ def _run(batch: Batch | RayBatch, jobs: list[Any], book: BatchReport | None, res
 
     before = signal.signal(signal.SIGINT, interrupted)
     try:
-        for record in batch.run(jobs, progress.tick):
+        for record in map(renamed, batch.run(jobs, progress.tick)):
             if book:
                 book.add(record)
             progress.add(record)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import click
 
 from drmamba.cli.types import ByteSize, ProtocolChoice
-from drmamba.config import DEFAULT_MODEL, EngineConfig, InferenceConfig, Keep, ReadingConfig
+from drmamba.config import DEFAULT_MODEL, PURPOSES, EngineConfig, InferenceConfig, Keep, ReadingConfig
 
 Decorator = Callable[[Any], Any]
 ENGINE, INFERENCE, READING = EngineConfig(), InferenceConfig(), ReadingConfig()
@@ -52,6 +52,14 @@ def protocol_option(default: str = "default") -> Decorator:
     )
 
 
+purpose_option = click.option(
+    "--for",
+    "purpose",
+    type=click.Choice(list(PURPOSES)),
+    help="Settings for a kind of page: "
+    + ", ".join(f"{name} for {purpose.words}" for name, purpose in PURPOSES.items())
+    + ". Options that are given as well take precedence.",
+)
 threshold_option = click.option(
     "--threshold",
     type=float,

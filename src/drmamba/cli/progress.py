@@ -32,6 +32,7 @@ class Progress:
         self.flags: Counter[str] = Counter()
         self.doubtful: list[str] = []
         self.flagged = self.finished = 0
+        self.done = 0.0  # files, with the parts of those in progress
         self.megapixels = 0.0
         self.bar = tqdm(total=files, unit="file", disable=not sys.stderr.isatty(), file=sys.stderr)
 
@@ -55,22 +56,25 @@ class Progress:
             self.say(record.error)
         if record.last:
             self.finished += 1
-            self.bar.update()
         self.tick()
 
     def tick(self) -> None:
         """Show how far the run is; this is called in the middle of long pages, too."""
         words = f"{sum(self.count.values())} pages, {self.rate():.2f} MP/s"
+        # A file may count as finished and as in progress for a moment, and a bar must not go back.
+        self.done = max(self.done, min(self.finished + self.batch.files_in_progress, self.files))
         if not self.bar.disable:
+            self.bar.n = round(self.done, 2)
             self.bar.set_postfix_str(words)
             return
         now = time.monotonic()
         if now - self.shown < SECONDS_BETWEEN_LINES:
             return
         self.shown = now
-        left = (now - self.started) / max(1, self.finished) * (self.files - self.finished) / 60
-        time_left = f", {left:.0f} min left" if self.finished else ""
-        click.echo(f"drmamba: {self.finished} of {self.files} files, {words}{time_left}", err=True)
+        left = (now - self.started) * (self.files - self.done) / max(1e-9, self.done)
+        time_left = f", {_duration(left)} left" if self.done else ""
+        share = f"{self.finished} of {self.files} files ({100 * self.done / self.files:.0f} %)"
+        click.echo(f"drmamba: {share}, {words}{time_left}", err=True)
 
     def rate(self) -> float:
         """Return megapixels per second; before the first page is done, those that the network has seen."""
@@ -96,3 +100,8 @@ class Progress:
         if self.flags:
             listed = ", ".join(f"{flag} {number}" for flag, number in self.flags.most_common())
             click.echo(f"drmamba: flags: {listed}", err=True)
+
+
+def _duration(seconds: float) -> str:
+    """Return seconds as a person would say them."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

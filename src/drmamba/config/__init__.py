@@ -13,7 +13,15 @@ from drmamba.config.data import (
 )
 from drmamba.config.engine import EngineConfig, ScaleConfig
 from drmamba.config.hub import PushConfig
-from drmamba.config.inference import KEPT, PROTOCOLS, InferenceConfig, Keep, Precision, WindowConfig
+from drmamba.config.inference import (
+    KEPT,
+    PROTOCOLS,
+    InferenceConfig,
+    Keep,
+    Precision,
+    WindowConfig,
+    chosen_settings,
+)
 from drmamba.config.losses import LOSS_TERMS, LossConfig
 from drmamba.config.model import (
     CONVENTIONS,
@@ -29,9 +37,11 @@ from drmamba.config.model import (
     ModelConfig,
     preset,
 )
+from drmamba.config.purposes import PURPOSES, Purpose, PurposeName
 from drmamba.config.reading import ReadingConfig
 from drmamba.config.service import ServiceConfig
 from drmamba.config.training import RECIPES, RunConfig, SourceConfig, TrainConfig, recipe
+from drmamba.config.writing import PdfCoding
 
 __all__ = [
     "Backend",
@@ -71,8 +81,13 @@ __all__ = [
     "SyntheticConfig",
     "TrainConfig",
     "PAGE_KINDS",
+    "PURPOSES",
+    "PdfCoding",
+    "Purpose",
+    "PurposeName",
     "WindowConfig",
     "PageKind",
+    "chosen_settings",
     "preset",
     "recipe",
     "replace_values",

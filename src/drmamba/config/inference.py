@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from drmamba.config.base import Config
@@ -32,6 +32,8 @@ KEPT: dict[Keep, Convention] = {"text": "contest", "all": "all"}
 
 # The names that these settings had in earlier versions, and the names of today.
 FORMER_NAMES = {"turn": "auto_rotate", "grain": "add_noise", "as_is": "keep_bilevel"}
+# The settings that earlier versions did not have, with the values that describe what those versions did.
+LATER_SETTINGS: dict[str, Any] = {"despeckle": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,7 @@ class InferenceConfig(Config):
     add_noise: bool = True  # whether noise is added to pages that are cleaner than any scan
     keep_bilevel: bool = True  # whether pages that are already black and white are kept as they are
     margins: bool = True  # whether dark margins of the scan are removed
+    despeckle: bool = False  # whether pieces of ink smaller than a fragment of a stroke are removed
     min_contrast: int = 8  # grey levels of 255; a window with less is blank without inference
     precision: Precision = "auto"  # number format of the network; auto is the runtime's own choice
 
@@ -57,12 +60,35 @@ class InferenceConfig(Config):
         """Return values under today's names; files and programs of earlier versions have other ones."""
         return {FORMER_NAMES.get(name, name): value for name, value in values.items()}
 
+    @classmethod
+    def with_later_settings(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings in a result's record as those of today, which earlier versions did not all have."""
+        return LATER_SETTINGS | cls.with_current_names(values)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require("threshold", 0 < self.threshold < 1, "between 0 and 1")
         self.require("suppress", 0 <= self.suppress <= 100, "from 0 to 100")
         self.require("scale", self.scale == "auto" or 0.05 <= self.scale <= 8, "auto or from 0.05 to 8")
         self.require("min_contrast", 0 <= self.min_contrast <= 255, "from 0 to 255")
+
+
+def chosen_settings(
+    protocol: str, given: Mapping[str, Any], window: int | None = None, stride: int | None = None
+) -> InferenceConfig:
+    """Return a protocol's settings with those that were given; None stands for a setting that was not.
+
+    A window without a stride keeps the protocol's overlap, unless that is more than half of the window.
+    """
+    config = replace(
+        PROTOCOLS[protocol], **{name: value for name, value in given.items() if value is not None}
+    )
+    if window is None and stride is None:
+        return config
+    side = config.windows.window if window is None else window
+    overlap = config.windows.window - config.windows.stride
+    step = max(side - overlap, side // 2) if stride is None else stride
+    return replace(config, windows=replace(config.windows, window=side, stride=step))
 
 
 # `paper` runs the network alone, with the paper's windows; `default` is what users get.

@@ -18,11 +18,11 @@ from drmamba.images.reading import (
 from drmamba.images.record import read_record
 from drmamba.images.writing import (
     Bitmap,
-    G4Page,
+    CodedPage,
     encode,
     encode_document,
-    encode_g4,
     encode_grey,
+    encode_page,
     write_bitmap,
     write_ink,
 )
@@ -30,9 +30,9 @@ from drmamba.images.writing import (
 __all__ = [
     "ArraySource",
     "Bitmap",
+    "CodedPage",
     "DPI",
     "FilePage",
-    "G4Page",
     "Ink",
     "PageSource",
     "READABLE",
@@ -42,8 +42,8 @@ __all__ = [
     "count_pages",
     "encode",
     "encode_document",
-    "encode_g4",
     "encode_grey",
+    "encode_page",
     "open_pages",
     "read_ink",
     "read_record",

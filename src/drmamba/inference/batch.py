@@ -65,6 +65,11 @@ class Batch:
         """What the network has seen, including unfinished pages."""
         return self.binarizer.pool.pixels / 1e6
 
+    @property
+    def files_in_progress(self) -> float:
+        """The work done on unfinished files, in files."""
+        return self.conversion.progress.files
+
     def __enter__(self) -> Self:
         """Inside a `with`, decoding processes are kept for the next run."""
         self._keep_readers = True

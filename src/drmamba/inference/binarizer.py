@@ -17,6 +17,7 @@ A page takes five steps: analyse it, choose how the network sees it, predict, ap
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -31,7 +32,8 @@ from PIL import Image
 
 from drmamba.checkpoint import Provenance
 from drmamba.config import DEFAULT_MODEL, EngineConfig, InferenceConfig, replace_values
-from drmamba.errors import InputError
+from drmamba.config import Keep as MarksKept
+from drmamba.errors import CheckpointError, InputError
 from drmamba.files import write_atomic
 from drmamba.images import (
     DPI,
@@ -45,13 +47,15 @@ from drmamba.images import (
     write_bitmap,
 )
 from drmamba.inference.analysis import PageAnalysis, analyse_page
+from drmamba.inference.despeckle import SpeckSize, remove_specks
 from drmamba.inference.models import load_model
 from drmamba.inference.page_cache import cached
 from drmamba.inference.page_context import WindowContext, page_context
+from drmamba.inference.page_progress import WindowWatch, watched
 from drmamba.inference.quality import Quality, QualityCounter
 from drmamba.inference.runtime.base import Runtime
 from drmamba.inference.runtime.pool import WorkerPool
-from drmamba.inference.tiling import Band, Predict, Probability, bands, each
+from drmamba.inference.tiling import Band, Predict, Probability, bands, each, places
 from drmamba.inference.view import PageView, choose_view
 
 if TYPE_CHECKING:
@@ -127,6 +131,7 @@ class Binarizer:
         sha256: str = "",
         explain: bool = False,
     ) -> None:
+        self.watch: WindowWatch | None = None  # is told about every window that is done
         self.explain = explain  # whether every page comes with the maps that led to it
         self.provenance = provenance or Provenance()
         self.sha256 = sha256  # hash of the model file
@@ -158,6 +163,12 @@ class Binarizer:
             network, config=config, engine=engine, provenance=provenance, sha256=sha256, explain=explain
         )
 
+    def with_watch(self, watch: WindowWatch) -> Binarizer:
+        """Return a Binarizer that tells `watch` about every window; it shares everything else with this one."""
+        other = copy.copy(self)
+        other.watch, other._shared = watch, True
+        return other
+
     def with_config(self, config: InferenceConfig) -> Binarizer:
         """Return a Binarizer with other settings that shares this one's network and threads.
 
@@ -170,6 +181,17 @@ class Binarizer:
             sha256=self.sha256,
             explain=self.explain,
         )
+
+    def keeping(self, keep: MarksKept) -> Binarizer:
+        """Return a Binarizer with another choice of marks, or this one if its model has not learned that choice."""
+        try:
+            return self.with_config(replace(self.config, keep=keep))
+        except CheckpointError:
+            return self
+
+    def wanted(self) -> bool:
+        """Whether somebody still wants the page in progress; if not, no further window is run."""
+        return True
 
     def check(self, config: InferenceConfig) -> None:
         """Raise if the network cannot be run with these settings."""
@@ -251,6 +273,8 @@ class Binarizer:
                 kept[band.top : band.top + len(found)] = found
             if grey is not None:
                 grey[band.top : band.top + len(found)] = to_grey(found)
+        if config.despeckle and analysis.strokes:  # without strokes, nothing says how large a speck is
+            remove_specks(bitmap, SpeckSize.of_strokes(analysis.strokes.width))
         trained = self.provenance.trained
         quality = counter.judge(analysis, view, margins=margins is not None, trained=trained)
         return BinarizedPage(bitmap, quality, kept, grey)
@@ -269,6 +293,8 @@ class Binarizer:
             predict = (
                 each(_black) if view.bilevel else self._predict(config, self.context(source, config, view))
             )
+        if self.watch is not None:
+            predict = watched(predict, len(places(seen.height, seen.width, config.windows)), self.watch)
         return view.restore(bands(seen, view.transform_windows(predict), config.windows), seen, source)
 
     def context(self, source: PageSource, config: InferenceConfig, view: PageView) -> WindowContext:
@@ -286,6 +312,7 @@ class Binarizer:
             convention=self.pool.runtime.convention(config.keep),
             page=context.features,
             places=context.places,
+            wanted=self.wanted,
         )
 
     def close(self) -> None:

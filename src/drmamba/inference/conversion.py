@@ -10,15 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from drmamba.config import ReadingConfig
+from drmamba.config import PdfCoding, ReadingConfig
 from drmamba.errors import DRMambaError, FileError, ImageError, TimeLimitError, one_line
 from drmamba.files import sha256, write_atomic
-from drmamba.images import G4Page, encode, encode_document, encode_g4
+from drmamba.images import CodedPage, encode, encode_document, encode_page
 from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedPage
 from drmamba.inference.binarizer import BinarizedPage, Binarizer
 from drmamba.inference.jobs import FileJob
 from drmamba.inference.memory import MemoryLedger, estimate_page, page_memory, page_threads
 from drmamba.inference.page_cache import CachedSource, cache_bytes
+from drmamba.inference.page_progress import PageProgress
 from drmamba.inference.quality import Quality
 from drmamba.inference.records import FoundRecord, Origin, PageRecord, found_record
 
@@ -29,6 +30,7 @@ class ConversionOptions:
 
     overwrite: bool = False
     soft: bool = False
+    pdf_coding: PdfCoding = "auto"  # changes the bytes of PDF files and no pixel
     reading: ReadingConfig = field(default_factory=ReadingConfig)
     remedy: Callable[[Exception], str] | None = None  # returns which setting to change, or nothing
 
@@ -43,6 +45,7 @@ class Conversion(Protocol):
     """What a batch asks of a conversion."""
 
     ledger: MemoryLedger
+    progress: PageProgress
 
     def records(
         self, job: FileJob, reader: DecoderProcess, stopped: Callable[[], bool]
@@ -72,6 +75,7 @@ class FileConversion:
         self.ledger = ledger or MemoryLedger(
             page_memory(pool.count, binarizer.config, pool.config.max_memory, pool.runtime)
         )
+        self.progress = PageProgress()
         self._estimate, self._check = estimate or self.estimate, check
         self._cache_limit = self.ledger.total // page_threads(pool.count)
 
@@ -95,15 +99,26 @@ class FileConversion:
             if skipped is not None:
                 yield from skipped
                 return
-            for record in self._convert(job, origin, reader, lenient=True, stopped=stopped):
-                page = record.page
-                yield record
+            with self.progress.file(job.source):
+                for record in self._convert(job, origin, reader, lenient=True, stopped=stopped):
+                    page = record.page
+                    yield record
         except Exception as error:  # a hostile file, a full disk or too little memory must fail one file only
             yield failed_record(job, self.options.describe(error), started, page + 1)
 
-    def convert(self, job: FileJob, reader: DecoderProcess) -> Iterator[PageRecord]:
-        """Convert a file and yield the records of its pages; whatever is wrong with the file is raised."""
-        return self._convert(job, self.origin(job), reader)
+    def convert(
+        self,
+        job: FileJob,
+        reader: DecoderProcess,
+        page_failed: Callable[[int, Exception], object] | None = None,
+    ) -> Iterator[PageRecord]:
+        """Convert a file and yield the records of its pages; whatever is wrong with the file is raised.
+
+        With `page_failed`, a page that can fail alone does so: the number of the page and its error are passed on, and
+        the record of a failed page is yielded.
+        """
+        lenient, tell = page_failed is not None, page_failed or (lambda *_: None)
+        return self._convert(job, self.origin(job), reader, lenient=lenient, page_failed=tell)
 
     def origin(self, job: FileJob) -> Origin:
         """Return what the result of a job depends on."""
@@ -166,9 +181,10 @@ class FileConversion:
         *,
         lenient: bool = False,
         stopped: Callable[[], bool] = lambda: False,
+        page_failed: Callable[[int, Exception], object] = lambda *_: None,
     ) -> Iterator[PageRecord]:
         file = reader.open(job.source)
-        coded: list[G4Page] = []
+        coded: list[CodedPage] = []
         quality: list[Quality] = []
         waiting: list[dict[str, Any]] = []
         for number, page in enumerate(file, 1):
@@ -186,6 +202,7 @@ class FileConversion:
             except (FileError, ImageError) as error:
                 if file.pages == 1 or not lenient or isinstance(error, TimeLimitError):
                     raise
+                page_failed(number, error)
                 where = f"{job.source}, page {number} of {file.pages}: {self.options.describe(error)}"
                 if not job.many_files:
                     raise ImageError(f"{where}; {job.output.name} is not written without it") from error
@@ -212,27 +229,28 @@ class FileConversion:
 
     def _page(
         self, job: FileJob, origin: Origin, page: IsolatedPage, number: int
-    ) -> tuple[Quality, bytes | G4Page]:
+    ) -> tuple[Quality, bytes | CodedPage]:
         """Binarize a page; return its quality and its file, which is written, or its part of a document."""
         pages, reader = page.file.pages, page.file.decoder
         need, cache = self._estimate(page), cache_bytes(page)
         if need + cache > self._cache_limit:
             cache = 0
         with self.ledger.hold(need + cache, job.source):
-            result = self._binarized(page, cached=cache > 0)
+            watch = self.progress.page(job.source, number, pages)
+            result = self._binarized(page, self.binarizer.with_watch(watch), cached=cache > 0)
             record = origin.record(number, pages, [result.quality])
             if self.options.soft:  # written first, so that a page never exists without its soft companion
                 self._write(job.soft(number, pages), result.encode_soft(record), origin, reader)
             if not job.many_files:
-                return result.quality, encode_g4(result.bitmap)
+                return result.quality, encode_page(result.bitmap, job.output.suffix, self.options.pdf_coding)
             data = encode([result.bitmap], job.output.suffix, record=record)
         self._write(job.page(number, pages), data, origin, reader)
         return result.quality, data
 
-    def _binarized(self, page: IsolatedPage, *, cached: bool) -> BinarizedPage:
+    def _binarized(self, page: IsolatedPage, binarizer: Binarizer, *, cached: bool) -> BinarizedPage:
         page.decode()
         source = CachedSource(page, self._check) if cached else page
-        return self.binarizer.binarize(source, keep="grey" if self.options.soft else "ink")
+        return binarizer.binarize(source, keep="grey" if self.options.soft else "ink")
 
     def _write(self, path: Path, data: bytes, origin: Origin, reader: DecoderProcess) -> None:
         """Write a result; an existing file is replaced if it is the same result, or if `overwrite` is set."""

@@ -48,7 +48,7 @@ def found_record(path: Path, reader: DecoderProcess) -> FoundRecord | None:
     """
     try:
         values = json.loads(reader.record(path))
-        values["settings"] = InferenceConfig.with_current_names(values["settings"])
+        values["settings"] = InferenceConfig.with_later_settings(values["settings"])
         origin = Origin(**{key: values[key] for key in Origin.__dataclass_fields__})
         return FoundRecord(origin, int(values["page"]), int(values["pages"]), list(values["quality"]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

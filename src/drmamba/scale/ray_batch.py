@@ -169,6 +169,11 @@ class RayBatch:
         """What the network has seen; nothing is known about unfinished pages."""
         return 0.0
 
+    @property
+    def files_in_progress(self) -> float:
+        """The work done on unfinished files, of which nothing is known."""
+        return 0.0
+
     def stop(self) -> None:
         """Finish the tasks under way, then end."""
         self._stop.set()

@@ -19,7 +19,7 @@ class StoreConversion:
 
     def __init__(self, conversion: FileConversion, source: str, target: str) -> None:
         self.conversion, self.ledger = conversion, conversion.ledger
-        self.options = conversion.options
+        self.options, self.progress = conversion.options, conversion.progress
         self.source, self.target = FileStore(source), FileStore(target)
 
     def records(

@@ -2,5 +2,8 @@
 
 # Pillow's names. EPS is left out because Pillow would start a PostScript interpreter for it.
 PILLOW_FORMATS = ("JPEG", "PNG", "TIFF", "JPEG2000", "WEBP", "BMP", "DIB")
-READABLE_IMAGES = (".jpg", ".jpeg", ".png", ".tif", ".tiff", ".jp2", ".j2k", ".jpx", ".webp", ".bmp")
+EXTRA_IMAGES = (".heic", ".heif", ".jxl")  # with the extra `formats`
+READABLE_IMAGES = (
+    ".jpg", ".jpeg", ".png", ".tif", ".tiff", ".jp2", ".j2k", ".jpx", ".webp", ".bmp", *EXTRA_IMAGES
+)  # fmt: skip
 READABLE = (*READABLE_IMAGES, ".pdf")

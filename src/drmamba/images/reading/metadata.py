@@ -28,6 +28,8 @@ MAX_EXIF = 1 << 20  # bytes of EXIF data that are read
 
 def read_orientation(image: Image.Image) -> int:
     """Return the EXIF orientation; it is 1 (upright) if none or an invalid one is stated."""
+    if image.format in ("HEIF", "JXL"):
+        return UPRIGHT  # These formats state the orientation themselves, and their decoders have applied it.
     try:
         if image.format == "PNG" and "exif" not in image.info:
             # The EXIF data may stand after the pixels, and Pillow would decode the pixels to reach it.

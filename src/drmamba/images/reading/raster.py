@@ -7,6 +7,7 @@ that no second copy of a page exists.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from drmamba.errors import ImageError, InputError
 from drmamba.images.arrays import RGB
 from drmamba.images.pillow import pillow_limit_disabled
 from drmamba.images.reading.decoding import check_size, decoding
+from drmamba.images.reading.extra_formats import extra_format, jxl_size, register_format
 from drmamba.images.reading.formats import PILLOW_FORMATS
 from drmamba.images.reading.metadata import (
     SIDEWAYS,
@@ -47,7 +49,7 @@ UNNAMED = Path("the picture")  # stands for the file name in errors about a pict
 
 def raster_pages(path: Path, *, max_pixels: int) -> Iterator[RasterPage]:
     """Yield the pages of a picture file; each is valid until the next is asked for."""
-    with _opened(path) as image:
+    with _opened(path, max_pixels) as image:
         for _ in _frames(image, path):
             with decoding(path):
                 check_size(path, image.height, image.width, max_pixels)
@@ -57,14 +59,24 @@ def raster_pages(path: Path, *, max_pixels: int) -> Iterator[RasterPage]:
 
 def count_raster(path: Path) -> int:
     """Return how many pages a picture file holds."""
+    if extra_format(path):
+        return 1
     with _opened(path) as image:
         return sum(1 for _ in _frames(image, path))
 
 
-def _opened(path: Path) -> Image.Image:
-    """Open a picture file without decoding it."""
-    with decoding(path), pillow_limit_disabled():
-        return Image.open(path, formats=PILLOW_FORMATS)
+def _opened(path: Path, max_pixels: int = sys.maxsize) -> Image.Image:
+    """Open a picture file; only JPEG XL is decoded here, so its size is checked before."""
+    with decoding(path):
+        formats: tuple[str, ...] = PILLOW_FORMATS
+        if extra := extra_format(path):
+            register_format(extra, path)
+            formats = (extra,)
+        if extra == "JXL":
+            width, height = jxl_size(path)
+            check_size(path, height, width, max_pixels)
+        with pillow_limit_disabled():
+            return Image.open(path, formats=formats)
 
 
 def _frames(image: Image.Image, path: Path) -> Iterator[int]:
@@ -135,6 +147,8 @@ class RasterPage(PageSource):
             held += 4 * bands  # OpenJPEG keeps every component of a tile as 32-bit integers.
         elif self.image.info.get("progressive"):
             held += 2 * bands  # libjpeg keeps all coefficients.
+        elif self.format in ("HEIF", "JXL"):
+            held += 8 * bands  # libheif keeps planes and a copy, libjxl floats.
         elif self.format == "WEBP" or self.turned_by_pillow:
             held *= 2
         strip = 0

@@ -3,9 +3,11 @@
 from drmamba.images.writing.bitmap import Bitmap
 from drmamba.images.writing.encoding import (
     WRITABLE,
+    CodedPage,
     encode,
     encode_document,
     encode_grey,
+    encode_page,
     write_bitmap,
     write_ink,
 )
@@ -13,12 +15,14 @@ from drmamba.images.writing.g4 import G4Page, encode_g4
 
 __all__ = [
     "Bitmap",
+    "CodedPage",
     "G4Page",
     "WRITABLE",
     "encode",
     "encode_document",
     "encode_g4",
     "encode_grey",
+    "encode_page",
     "write_bitmap",
     "write_ink",
 ]

@@ -8,15 +8,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from drmamba.config import PdfCoding
 from drmamba.errors import ImageError
 from drmamba.files import write_atomic
 from drmamba.images.arrays import DPI, Ink
 from drmamba.images.writing.bitmap import Bitmap
 from drmamba.images.writing.g4 import G4Page, encode_g4
+from drmamba.images.writing.jbig2 import MAX_SIDE, Jbig2Page, encode_jbig2, find_jbig2
 from drmamba.images.writing.png import encode_png
 from drmamba.images.writing.tiff_g4 import encode_tiff
 
 WRITABLE = (".png", ".tif", ".tiff", ".pdf")
+CodedPage = G4Page | Jbig2Page  # a page that waits in memory until its document is complete
 
 
 def write_ink(path: str | Path, ink: Ink, *, dpi: DPI | float | None = None, record: str = "") -> None:
@@ -40,10 +43,21 @@ def encode(pages: Iterable[Bitmap], suffix: str, *, record: str = "") -> bytes:
     return encode_document([encode_g4(page) for page in pages], suffix, record)
 
 
-def encode_document(pages: Iterable[G4Page], suffix: str, record: str = "") -> bytes:
+def encode_page(bitmap: Bitmap, suffix: str, coding: PdfCoding = "g4") -> CodedPage:
+    """Compress a page for a document; `coding` is that of PDF files, and TIFF files are always G4."""
+    if suffix.lower() == ".pdf" and coding != "g4" and max(bitmap.width, bitmap.height) <= MAX_SIDE:
+        program = find_jbig2()
+        if program is not None:
+            return encode_jbig2(bitmap, program)
+        if coding == "jbig2":
+            raise ImageError("jbig2 is not installed; install jbig2enc, or use --pdf-coding g4")
+    return encode_g4(bitmap)
+
+
+def encode_document(pages: Iterable[CodedPage], suffix: str, record: str = "") -> bytes:
     """Return the bytes of a TIFF or PDF file of compressed pages and the record."""
     if suffix.lower() != ".pdf":
-        return encode_tiff(list(pages), record)
+        return encode_tiff([page for page in pages if isinstance(page, G4Page)], record)
     from drmamba.images.writing.pdf import encode_pdf
 
     return encode_pdf(pages, record)

@@ -1,18 +1,20 @@
-"""PDF files of CCITT G4 pages, written with pikepdf, which is loaded when the first PDF is written."""
+"""PDF files of CCITT G4 or JBIG2 pages, written with pikepdf, which is loaded when the first PDF is written."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterable
+from typing import Any
 
 from drmamba.config import ReadingConfig
 from drmamba.images.record import PDF_RECORD, PROGRAM
 from drmamba.images.writing.g4 import G4Page
+from drmamba.images.writing.jbig2 import Jbig2Page
 
 MAX_POINTS = 14_400  # points (1/72 inch); the longest side of a page that PDF allows
 
 
-def encode_pdf(pages: Iterable[G4Page], record: str = "") -> bytes:
+def encode_pdf(pages: Iterable[G4Page | Jbig2Page], record: str = "") -> bytes:
     """Return the bytes of a PDF file; the size of each page on paper follows from its resolution."""
     import pikepdf
 
@@ -24,7 +26,8 @@ def encode_pdf(pages: Iterable[G4Page], record: str = "") -> bytes:
             unit = max(1.0, wide / MAX_POINTS, high / MAX_POINTS)  # Larger pages are given in larger units.
             wide, high = wide / unit, high / unit
             pictures, drawn, left = pikepdf.Dictionary(), "", page.height
-            for number, (rows, data) in enumerate(page.strips):
+            strips = page.strips if isinstance(page, G4Page) else [(page.height, page.data)]
+            for number, (rows, data) in enumerate(strips):
                 left -= rows
                 place = f"{wide:.4f} 0 0 {high * rows / page.height:.4f} 0 {high * left / page.height:.4f}"
                 drawn += f"q {place} cm /Page{number} Do Q\n"
@@ -37,8 +40,7 @@ def encode_pdf(pages: Iterable[G4Page], record: str = "") -> bytes:
                     Height=rows,
                     ColorSpace=pikepdf.Name.DeviceGray,
                     BitsPerComponent=1,
-                    Filter=pikepdf.Name.CCITTFaxDecode,
-                    DecodeParms=pikepdf.Dictionary(K=-1, Columns=page.width, Rows=rows, BlackIs1=False),
+                    **_filter(page, rows),
                 )
             leaf = pikepdf.Dictionary(
                 Type=pikepdf.Name.Page,
@@ -55,3 +57,13 @@ def encode_pdf(pages: Iterable[G4Page], record: str = "") -> bytes:
         buffer = io.BytesIO()
         pdf.save(buffer, deterministic_id=True, object_stream_mode=pikepdf.ObjectStreamMode.generate)
     return buffer.getvalue()
+
+
+def _filter(page: G4Page | Jbig2Page, rows: int) -> dict[str, Any]:
+    """Return what a PDF states about the coding of a picture."""
+    import pikepdf
+
+    if isinstance(page, Jbig2Page):
+        return {"Filter": pikepdf.Name.JBIG2Decode}
+    facts = pikepdf.Dictionary(K=-1, Columns=page.width, Rows=rows, BlackIs1=False)
+    return {"Filter": pikepdf.Name.CCITTFaxDecode, "DecodeParms": facts}

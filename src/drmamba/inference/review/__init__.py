@@ -1,0 +1,1 @@
+"""Pages before and after, for the eyes of a person: the viewer and the review file."""
