@@ -19,7 +19,9 @@ from drmamba.model.block import DualRouteBlock
 from drmamba.model.fuse import fused
 from drmamba.model.network import DRMamba
 
-MOST_DELTA = 80.0  # softplus is computed as log(1 + exp(x)), which is finite up to here; nothing remembers longer
+MOST_DELTA = (
+    80.0  # softplus is computed as log(1 + exp(x)), which is finite up to here; nothing remembers longer
+)
 
 
 class Core(nn.Module):
@@ -94,7 +96,9 @@ class ExportedBlock(nn.Module):
         block = self.block
         tokens = z.permute(0, 2, 3, 1)
         flat = tokens.flatten(0, 2)
-        found = [F.linear(flat, *gate).view(tokens.shape) for gate in zip(self.weights, self.biases, strict=True)]
+        found = [
+            F.linear(flat, *gate).view(tokens.shape) for gate in zip(self.weights, self.biases, strict=True)
+        ]
         s, g = (x.sigmoid() for x in found[:2])
         # 1 + exp(x) is exact where softplus is not small, and softplus itself where it is, to the precision of a decay.
         delta = torch.log(1 + torch.exp(found[2].clamp(max=MOST_DELTA)))

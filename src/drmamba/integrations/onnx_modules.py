@@ -75,7 +75,7 @@ class ExportedStem(nn.Module):
         padded = F.pad(x, (0, 1, 0, 1))
         branch = stem.stem2b(F.pad(stem.stem2a(padded), (0, 1, 0, 1)))
         # Nothing is below 0 after a ReLU, so that padding by nothing gives the same as padding by 0.
-        attributes = {"kernel_shape": [2, 2], "pads": [0, 0, 1, 1], "strides": [1, 1]}
+        attributes: Any = {"kernel_shape": [2, 2], "pads": [0, 0, 1, 1], "strides": [1, 1]}
         pooled = torch.onnx.ops.symbolic("MaxPool", (x,), attributes, dtype=x.dtype, shape=x.shape)
         y: Tensor = stem.stem4(stem.stem3.normalization(self.join(pooled, branch)))
         return y
@@ -104,7 +104,8 @@ class ExportedReconstruction(nn.Module):
         super().__init__()
         self.module, self.fold = module, module.fold
         up, shuffle = module.up[0], module.up[1]
-        assert isinstance(up, nn.Conv2d) and isinstance(shuffle, nn.PixelShuffle)
+        assert isinstance(up, nn.Conv2d)
+        assert isinstance(shuffle, nn.PixelShuffle)
         self.zoom = shuffle.upscale_factor
         # The channels of each of the zoom x zoom places come together.
         order = torch.arange(up.out_channels).view(-1, self.zoom**2).t().flatten()
@@ -153,9 +154,7 @@ def shuffled(x: Tensor, zoom: int) -> Tensor:
     """Return (B, zoom^2 C, h, w), place by place, as (B, C, zoom h, zoom w); whole positions are copied."""
     batch, channels, height, width = x.shape
     places = x.permute(0, 2, 3, 1).reshape(batch, height, width, zoom, zoom, channels // zoom**2)
-    whole = places.permute(0, 1, 3, 2, 4, 5).reshape(
-        batch, height * zoom, width * zoom, channels // zoom**2
-    )
+    whole = places.permute(0, 1, 3, 2, 4, 5).reshape(batch, height * zoom, width * zoom, channels // zoom**2)
     return whole.permute(0, 3, 1, 2)
 
 
