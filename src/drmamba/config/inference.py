@@ -49,7 +49,9 @@ class InferenceConfig(Config):
     add_noise: bool = True  # whether noise is added to pages that are cleaner than any scan
     keep_bilevel: bool = True  # whether pages that are already black and white are kept as they are
     margins: bool = True  # whether dark margins of the scan are removed
-    min_contrast: int = 8  # grey levels of 255; a window with less is blank without inference
+    min_contrast: int = (
+        8  # grey levels; windows with less in every cell of 32 pixels are blank without inference
+    )
     precision: Precision = "auto"  # number format of the network; auto is the runtime's own choice
 
     @classmethod
