@@ -52,7 +52,8 @@ class InferenceConfig(Config):
     keep_bilevel: bool = True  # whether pages that are already black and white are kept as they are
     margins: bool = True  # whether dark margins of the scan are removed
     despeckle: bool = False  # whether pieces of ink smaller than a fragment of a stroke are removed
-    min_contrast: int = 8  # grey levels of 255; a window with less is blank without inference
+    # Grey levels of 255; a window with less contrast in every cell of 32 pixels is blank without inference.
+    min_contrast: int = 8
     precision: Precision = "auto"  # number format of the network; auto is the runtime's own choice
 
     @classmethod

@@ -136,7 +136,7 @@ class DualRouteBlock(nn.Module):
 
     def joined(self, u: Tensor, D: Tensor, B: Tensor, beta: Tensor) -> Tensor:
         """The block's output from both routes, summed over the orders, and the gate, with tokens in row order."""
-        return self._output(u, self._fused(D, B, beta))
+        return self._output(u, self.combined(D, B, beta))
 
     def _output(self, u: Tensor, O_DR: Tensor) -> Tensor:
         batch, _, height, width = u.shape
@@ -164,13 +164,14 @@ class DualRouteBlock(nn.Module):
         D = self._sum_scans(torch.exp(-delta * A_D), g * s, orders)  # Eqs. (8), (9)
         B = self._sum_scans(torch.exp(-delta * A_B), g * (1 - s), orders)  # Eqs. (8), (10)
         B = self.scaled(B)
-        return self._fused(D, B, beta), D, B
+        return self.combined(D, B, beta), D, B
 
     def scaled(self, B: Tensor) -> Tensor:
         """The sums of Eq. (10), (..., d), scaled as the fusion expects them: by the gate, or by the constants."""
         return B if self.config.fusion == "subtract" and not self.centred else self.balance * B
 
-    def _fused(self, D: Tensor, B: Tensor, beta: Tensor) -> Tensor:
+    def combined(self, D: Tensor, B: Tensor, beta: Tensor) -> Tensor:
+        """O_DR of Eq. (11), or of its ablations, from both routes and the gate."""
         if self.config.routes == "single":
             return D
         if self.centred:

@@ -1,6 +1,6 @@
 """The network in torch, ONNX Runtime and OpenVINO: one 512 x 512 window, in the same run.
 
-    python benchmarks/onnx.py --model RUN/model.safetensors --exported lite.onnx --json
+    python benchmarks/runtimes.py --model RUN/model.safetensors --exported lite.onnx --json
 
 It times one window on one thread, one window on two threads, and two workers of one thread each, which is how
 `drmamba binarize` works. The runtimes take turns, so that a change of the machine's load affects all of them. If the
