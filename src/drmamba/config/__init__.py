@@ -13,7 +13,15 @@ from drmamba.config.data import (
 )
 from drmamba.config.engine import EngineConfig, ScaleConfig
 from drmamba.config.hub import PushConfig
-from drmamba.config.inference import KEPT, PROTOCOLS, InferenceConfig, Keep, Precision, WindowConfig
+from drmamba.config.inference import (
+    KEPT,
+    PROTOCOLS,
+    InferenceConfig,
+    Keep,
+    Pictures,
+    Precision,
+    WindowConfig,
+)
 from drmamba.config.losses import LOSS_TERMS, LossConfig
 from drmamba.config.model import (
     CONVENTIONS,
@@ -57,6 +65,7 @@ __all__ = [
     "ModelConfig",
     "PRESETS",
     "PROTOCOLS",
+    "Pictures",
     "Precision",
     "PushConfig",
     "RECIPES",

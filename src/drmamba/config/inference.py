@@ -26,6 +26,7 @@ class WindowConfig(Config):
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Keep = Literal["text", "all"]
+Pictures = Literal["dither", "threshold", "white", "grey"]
 # The ink convention that each choice stands for.
 KEPT: dict[Keep, Convention] = {"text": "contest", "all": "all"}
 
@@ -49,6 +50,11 @@ class InferenceConfig(Config):
     add_noise: bool = True  # whether noise is added to pages that are cleaner than any scan
     keep_bilevel: bool = True  # whether pages that are already black and white are kept as they are
     margins: bool = True  # whether dark margins of the scan are removed
+    witness: bool = True  # whether the result is compared with what is dark on the page
+    second_look: bool = True  # whether the network sees again what the witness misses
+    restore: bool = True  # whether, with keep = "all", what is still missing is taken from the page itself
+    find_pictures: bool = True  # whether pictures in tone are found
+    pictures: Pictures = "dither"  # what becomes of pictures; only PDF pages show them in grey
     min_contrast: int = 8  # grey levels of 255; a window with less is blank without inference
     precision: Precision = "auto"  # number format of the network; auto is the runtime's own choice
 
@@ -77,6 +83,10 @@ PROTOCOLS: dict[str, InferenceConfig] = {
         add_noise=False,
         keep_bilevel=False,
         margins=False,
+        witness=False,
+        second_look=False,
+        restore=False,
+        find_pictures=False,
         min_contrast=0,
     ),
 }

@@ -19,6 +19,7 @@ from drmamba.images.record import read_record
 from drmamba.images.writing import (
     Bitmap,
     G4Page,
+    GreyLayer,
     encode,
     encode_document,
     encode_g4,
@@ -33,6 +34,7 @@ __all__ = [
     "DPI",
     "FilePage",
     "G4Page",
+    "GreyLayer",
     "Ink",
     "PageSource",
     "READABLE",

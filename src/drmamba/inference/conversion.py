@@ -224,8 +224,8 @@ class FileConversion:
             if self.options.soft:  # written first, so that a page never exists without its soft companion
                 self._write(job.soft(number, pages), result.encode_soft(record), origin, reader)
             if not job.many_files:
-                return result.quality, encode_g4(result.bitmap)
-            data = encode([result.bitmap], job.output.suffix, record=record)
+                return result.quality, encode_g4(result.bitmap, result.layers)
+            data = encode([result.bitmap], job.output.suffix, record=record, layers=result.layers)
         self._write(job.page(number, pages), data, origin, reader)
         return result.quality, data
 

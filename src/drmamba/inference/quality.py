@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from drmamba.inference.analysis import PageAnalysis
+from drmamba.inference.assessment import Assessment
 from drmamba.inference.tiling import Probability
 from drmamba.inference.view import PageView
 
@@ -26,13 +27,23 @@ FLAGS = {
     "dark_margins": "dark margins of the scan were removed",
     "uncertain": "many pixels of ink could as well be paper",
     "dense": "the page has more ink than text usually has",
+    "lost_content": "structures of the page that are as dark and sharp as ink are missing",
+    "kept_dirt": "there is ink where the page is hardly darker than its surroundings",
+    "picture": "a picture in tone was found, which is not text",
+    "second_look": "the network saw missing structures again, at another scale or with shifted windows",
+    "restored": "structures that the network left out were taken from the page by a threshold",
     "grained": "the page is cleaner than any scan of paper, so noise was added before inference",
     "bilevel": "the page was black and white already and was kept as it was",
     "rescaled": "strokes are far wider or narrower than usual, so the network saw the page at another scale",
 }
 
 # These flags concern a whole batch or are no reason to look at a page.
-UNREMARKABLE = frozenset({"untrained", "rescaled", "grained", "bilevel"})
+UNREMARKABLE = frozenset(
+    {"untrained", "rescaled", "grained", "bilevel", "dark_margins", "second_look", "restored"}
+)
+MAX_BOXES = 40  # boxes; a report lists no more of a kind, the largest first
+
+Boxes = tuple[tuple[int, int, int, int], ...]  # left, top, right and bottom in pixels of the page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +55,12 @@ class Quality:
     stroke_width: float | None  # pixels; None if there are too few strokes to measure
     scale: float  # the scale at which the network saw the page
     flags: tuple[str, ...] = ()
+    boxes: dict[str, Boxes] = field(default_factory=dict)  # the places that a flag is about
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a report."""
-        return asdict(self) | {"flags": list(self.flags)}
+        boxes = {flag: [list(box) for box in found] for flag, found in self.boxes.items()}
+        return asdict(self) | {"flags": list(self.flags), "boxes": boxes}
 
 
 class QualityCounter:
@@ -71,9 +84,23 @@ class QualityCounter:
         across = width * self.uncertain / max(1, self.uncertain + self.certain)
         return self.uncertain > UNCERTAIN_RATIO * self.certain and across > UNCERTAIN_WIDTH
 
-    def judge(self, analysis: PageAnalysis, view: PageView, *, margins: bool, trained: bool) -> Quality:
+    def judge(
+        self,
+        analysis: PageAnalysis,
+        view: PageView,
+        *,
+        margins: bool,
+        trained: bool,
+        assessment: Assessment,
+    ) -> Quality:
         """Return the quality of the whole page; `margins` says whether dark margins were removed."""
         ink, uncertain = self.ink / self.pixels, self.uncertain / self.pixels
+        verdict = assessment.verdict
+        boxes: dict[str, Boxes] = {
+            "lost_content": verdict.lost_boxes if verdict.has_lost else (),
+            "kept_dirt": verdict.dirt_boxes if verdict.has_dirt else (),
+            "picture": tuple(picture.box for picture in assessment.pictures),
+        }
         blank = ink <= BLANK_SHARE
         true = {
             "untrained": not trained,
@@ -83,6 +110,11 @@ class QualityCounter:
             "dark_margins": margins,
             "uncertain": not blank and self._doubtful(analysis),
             "dense": ink > DENSE_SHARE,
+            "lost_content": verdict.has_lost,
+            "kept_dirt": verdict.has_dirt,
+            "picture": bool(assessment.pictures),
+            "second_look": assessment.second_look,
+            "restored": assessment.restored,
             "grained": view.noise > 0,
             "bilevel": view.bilevel,
             "rescaled": view.scale != 1,
@@ -93,4 +125,11 @@ class QualityCounter:
             stroke_width=round(analysis.strokes.width, 2) if analysis.strokes else None,
             scale=round(view.scale, 4),
             flags=tuple(flag for flag in FLAGS if true[flag]),
+            boxes={flag: _largest(found) for flag, found in boxes.items() if found},
         )
+
+
+def _largest(boxes: Boxes) -> Boxes:
+    """Return as many boxes as a report lists, the largest first."""
+    area = {box: (box[2] - box[0]) * (box[3] - box[1]) for box in boxes}
+    return tuple(sorted(boxes, key=lambda box: -area[box])[:MAX_BOXES])

@@ -1,4 +1,7 @@
-"""PDF files of CCITT G4 pages, written with pikepdf, which is loaded when the first PDF is written."""
+"""PDF files of CCITT G4 pages, with pictures in grey below the ink.
+
+They are written with pikepdf, which is loaded when the first PDF is written.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterable
 
 from drmamba.config import ReadingConfig
 from drmamba.images.record import PDF_RECORD, PROGRAM
-from drmamba.images.writing.g4 import G4Page
+from drmamba.images.writing.g4 import G4Page, GreyLayer
 
 MAX_POINTS = 14_400  # points (1/72 inch); the longest side of a page that PDF allows
 
@@ -24,6 +27,21 @@ def encode_pdf(pages: Iterable[G4Page], record: str = "") -> bytes:
             unit = max(1.0, wide / MAX_POINTS, high / MAX_POINTS)  # Larger pages are given in larger units.
             wide, high = wide / unit, high / unit
             pictures, drawn, left = pikepdf.Dictionary(), "", page.height
+            for number, layer in enumerate(page.layers):
+                drawn += _place(layer, page, wide, high) + f" cm /Picture{number} Do Q\n"
+                pictures[f"/Picture{number}"] = pikepdf.Stream(
+                    pdf,
+                    layer.jpeg,
+                    Type=pikepdf.Name.XObject,
+                    Subtype=pikepdf.Name.Image,
+                    Width=layer.width,
+                    Height=layer.height,
+                    ColorSpace=pikepdf.Name.DeviceGray,
+                    BitsPerComponent=8,
+                    Filter=pikepdf.Name.DCTDecode,
+                )
+            # Above pictures the ink is a stencil, so that they show through where there is none.
+            colours = {"ImageMask": True} if page.layers else {"ColorSpace": pikepdf.Name.DeviceGray}
             for number, (rows, data) in enumerate(page.strips):
                 left -= rows
                 place = f"{wide:.4f} 0 0 {high * rows / page.height:.4f} 0 {high * left / page.height:.4f}"
@@ -35,7 +53,7 @@ def encode_pdf(pages: Iterable[G4Page], record: str = "") -> bytes:
                     Subtype=pikepdf.Name.Image,
                     Width=page.width,
                     Height=rows,
-                    ColorSpace=pikepdf.Name.DeviceGray,
+                    **colours,
                     BitsPerComponent=1,
                     Filter=pikepdf.Name.CCITTFaxDecode,
                     DecodeParms=pikepdf.Dictionary(K=-1, Columns=page.width, Rows=rows, BlackIs1=False),
@@ -55,3 +73,11 @@ def encode_pdf(pages: Iterable[G4Page], record: str = "") -> bytes:
         buffer = io.BytesIO()
         pdf.save(buffer, deterministic_id=True, object_stream_mode=pikepdf.ObjectStreamMode.generate)
     return buffer.getvalue()
+
+
+def _place(layer: GreyLayer, page: G4Page, wide: float, high: float) -> str:
+    """Return how a layer is scaled and moved to its box, in the operators of PDF."""
+    left, top, right, bottom = layer.box
+    across, down = wide / page.width, high / page.height
+    size = f"{(right - left) * across:.4f} 0 0 {(bottom - top) * down:.4f}"
+    return f"q {size} {left * across:.4f} {(page.height - bottom) * down:.4f}"

@@ -4,7 +4,7 @@ It measures what is clearly darker than its surroundings (`structures`) and comp
 (`judging`): what is missing, and what is ink without a cause.
 """
 
-from drmamba.inference.witness.judging import Verdict, Witness
+from drmamba.inference.witness.judging import Comparison, Verdict, Witness
 from drmamba.inference.witness.structures import Structures
 
-__all__ = ["Structures", "Verdict", "Witness"]
+__all__ = ["Comparison", "Structures", "Verdict", "Witness"]

@@ -29,7 +29,10 @@ Box = tuple[int, int, int, int]  # left, top, right, bottom, in pixels of the pa
 TILE = 48  # pixels of the reduced page; the side of the tiles in which both are compared
 NEAR = 5  # pixels; the side of the square in which ink stands for a structure at its middle
 NOISE_RATIO, LEAST_DARKNESS = 3.0, 12.0  # of the page's noise, and grey levels; less is no structure
-STRUCTURE, AS_INK = 0.4, 0.8  # of the ink's darkness; a structure has the first, most of a lost stroke the second
+STRUCTURE, AS_INK = (
+    0.4,
+    0.8,
+)  # of the ink's darkness; a structure has the first, most of a lost stroke the second
 SHARPNESS = 0.5  # of its darkness; a structure changes so much over two pixels at its edge
 LOST_RATIO = 0.5  # of a tile's missing structures; in a tile with lost ink so many pixels are as dark as ink
 LOST_PIXELS = 40  # pixels as dark as ink; a tile with fewer has lost nothing
@@ -39,8 +42,9 @@ WIDE_COVERED = 64  # of 255; a wide structure is found where so much of a pixel 
 LEAST_INK = 50  # pixels; the darkness of ink cannot be measured on fewer
 LINE_LENGTH = 61  # pixels; straight structures of this length are rules, which may be paler than ink
 BORDER = 25  # pixels; fine structures so near to the edge of the page are its own edge or a shadow of it
-LOST_SHARE = 0.01  # of all ink, found and lost; with more, the page has lost content
+LOST_SHARE = 0.012  # of all ink, found and lost; with more, the page has lost content
 CAUSELESS = 0.3  # of the ink's darkness; ink that is paler has no cause
+LEAST_LOST = 2e-4  # of the page; less than this is not lost content, however little ink there is
 DIRT_SHARE = 0.02  # of the ink found; with more ink without a cause, the page has kept dirt
 DIRT_PIXELS = 40  # pixels; a tile with less ink without a cause has no dirt
 MAX_WIDE = 400  # structures; a level with more of them is texture
@@ -176,6 +180,8 @@ class Witness:
             lost += one.pixels
             place = enlarged(one.mask, self.structures.levels[one.level].zoom, fine.shape)
             lost_tiles |= by_tile(place) > 0
+        if lost < LEAST_LOST * fine.size:
+            lost, lost_tiles = 0, np.zeros_like(lost_tiles)
         dirty = dirt >= DIRT_PIXELS
         return Verdict(
             lost / max(1, pixels + lost),
@@ -219,7 +225,7 @@ def _as_dark_as_ink(missing: Mask, dark: Mask) -> Mask:
     """Return what is missing in the tiles where most of that is as dark as ink."""
     counts = by_tile(missing & dark)
     lost = (counts >= LOST_PIXELS) & (counts >= LOST_RATIO * by_tile(missing))
-    return missing & enlarged(lost, TILE, missing.shape)
+    return np.asarray(missing & enlarged(lost, TILE, missing.shape), np.bool_)
 
 
 def straight(mask: Mask) -> Mask:
@@ -234,5 +240,5 @@ def straight(mask: Mask) -> Mask:
 
 def _mostly(ignored: Mask, mask: Mask, zoom: int) -> bool:
     """Return whether most of a structure lies where nothing is judged."""
-    here = ignored[:: zoom, :: zoom][: mask.shape[0], : mask.shape[1]]
+    here = ignored[::zoom, ::zoom][: mask.shape[0], : mask.shape[1]]
     return bool(np.count_nonzero(here & mask[: here.shape[0], : here.shape[1]]) * 2 > np.count_nonzero(mask))

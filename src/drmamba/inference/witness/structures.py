@@ -57,7 +57,7 @@ def smoothed(grey: Grey) -> Grey:
     """Return a page with its noise averaged over squares of three pixels, the middle weighing most."""
     padded = np.pad(grey, 1, mode="edge").astype(np.uint16)
     rows = padded[:, :-2] + 2 * padded[:, 1:-1] + padded[:, 2:]
-    return ((rows[:-2] + 2 * rows[1:-1] + rows[2:] + 8) >> 4).astype(np.uint8)
+    return np.asarray((rows[:-2] + 2 * rows[1:-1] + rows[2:] + 8) >> 4, np.uint8)
 
 
 def slope(grey: Grey) -> Grey:
@@ -65,7 +65,7 @@ def slope(grey: Grey) -> Grey:
     padded = np.pad(grey, 1, mode="edge").astype(np.int16)
     across = np.abs(padded[1:-1, 2:] - padded[1:-1, :-2])
     down = np.abs(padded[2:, 1:-1] - padded[:-2, 1:-1])
-    return np.maximum(across, down).astype(np.uint8)
+    return np.asarray(np.maximum(across, down), np.uint8)
 
 
 def reduced(values: Grey, factor: int) -> Grey:
@@ -105,9 +105,8 @@ def extreme(values: Grey, side: int, axis: int, choose: Any) -> Grey:
     found, known = np.pad(values, widths, mode="edge"), 1
     while known < side:
         step = min(known, side - known)
-        if axis == 0:
-            found = choose(found[:-step], found[step:])
-        else:
-            found = choose(found[:, :-step], found[:, step:])
+        found = (
+            choose(found[:-step], found[step:]) if axis == 0 else choose(found[:, :-step], found[:, step:])
+        )
         known += step
     return found
