@@ -67,7 +67,7 @@ def analyse_page(source: PageSource) -> PageAnalysis:
     small = np.concatenate(overview)
     tiles = tuple(tile for *_, tile in sorted(best, key=lambda item: item[:3], reverse=True))
     grey_tiles = [np.asarray(Image.fromarray(tile).convert("L")) for tile in tiles]
-    strokes = measure_strokes(grey_tiles)
+    strokes = measure_strokes(grey_tiles, may_be_inverted=mostly_dark(levels))
     if strokes is not None and strokes.inverted:
         small, grey_tiles, levels = 255 - small, [255 - tile for tile in grey_tiles], levels[::-1]
     width = strokes.width if strokes is not None else 0.0
@@ -110,6 +110,17 @@ class ReducedRows:
         if self._rest is not None and len(self._rest):
             self._parts.append(np.asarray(Image.fromarray(self._rest).reduce(self.reduction)))
         return np.concatenate(self._parts)
+
+
+def mostly_dark(levels: NDArray[np.int64]) -> bool:
+    """Return whether most pixels are nearer to the page's dark tones than to its light ones.
+
+    On a white-on-black page they are. A light page may have light strokes, too, as in a band or a marbled edge, but
+    is not to be inverted for them.
+    """
+    share = np.cumsum(levels) / levels.sum()
+    dark, middle, light = (int(np.searchsorted(share, part)) for part in (0.05, 0.5, 0.95))
+    return 2 * middle < dark + light
 
 
 def _edge_strength(tile: Grey) -> float:

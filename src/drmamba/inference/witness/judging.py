@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from drmamba.images.writing.bitmap import BITS_SET
 from drmamba.inference.analysis.filters import Mask, labelled
 from drmamba.inference.analysis.strokes import Grey
 from drmamba.inference.witness.structures import (
@@ -209,9 +210,11 @@ class Witness:
 
 def by_tile(mask: Mask) -> NDArray[np.int64]:
     """Return how many pixels of a mask each tile holds."""
-    height, width = mask.shape
-    rows = np.add.reduceat(mask, np.arange(0, height, TILE), axis=0, dtype=np.int64)
-    found: NDArray[np.int64] = np.add.reduceat(rows, np.arange(0, width, TILE), axis=1)
+    bits = np.packbits(mask, axis=1)  # a tile is a whole number of bytes wide, and bytes are counted faster
+    height, width = (-(-side // tile) for side, tile in zip(bits.shape, (TILE, TILE // 8), strict=True))
+    counts = np.zeros((height * TILE, width * (TILE // 8)), np.uint8)
+    counts[: bits.shape[0], : bits.shape[1]] = BITS_SET[bits]
+    found: NDArray[np.int64] = counts.reshape(height, TILE, width, TILE // 8).sum((1, 3), dtype=np.int64)
     return found
 
 
