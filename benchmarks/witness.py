@@ -7,10 +7,10 @@
 It needs `pip install "drmamba[anypage]"` for the made pages. Each made page gives several cases: what the network
 finds; the truth; the truth without some of its lines or letters; and the truth with dirt. A case has lost content if
 more than 2 % of the true ink is further than two pixels from ink that was found, and has not if at most 0.5 % is;
-what lies between counts for neither. It has dirt if more than 5 % of the found ink is further than three pixels from true
-ink, and has not below 1 %. On contest pages only the share of false alarms counts: pages with an FM above 90 and no
-lost content that are flagged. The last table is coverage and risk: if the pages with the highest score are looked at
-by a person, how many of the others have lost content.
+what lies between counts for neither. It has dirt if more than 5 % of the found ink is further than three pixels from
+true ink, and has not below 1 %. On contest pages only the share of false alarms counts: pages with an FM above 90 and
+no lost content that are flagged. The last table is coverage and risk: if the pages with the highest score are looked
+at by a person, how many of the others have lost content.
 """
 
 from __future__ import annotations

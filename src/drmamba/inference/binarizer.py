@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from drmamba.checkpoint import Provenance
-from drmamba.config import DEFAULT_MODEL, EngineConfig, InferenceConfig, replace_values
-from drmamba.errors import InputError
+from drmamba.config import DEFAULT_MODEL, KEPT, EngineConfig, InferenceConfig, replace_values
+from drmamba.errors import CheckpointError, InputError
 from drmamba.files import write_atomic
 from drmamba.images import (
     DPI,
@@ -177,7 +177,12 @@ class Binarizer:
     def check(self, config: InferenceConfig) -> None:
         """Raise if the network cannot be run with these settings."""
         self.pool.runtime.precision(config.precision)
-        self.pool.runtime.convention(config.keep)
+        knows = KEPT[config.keep] in self.pool.runtime.conventions
+        if config.keep != "text" and not knows and not (config.witness and config.restore):
+            raise CheckpointError(
+                f"this model knows text only and cannot be asked for --keep {config.keep} without the witness and "
+                "restoring; leave --no-witness and --no-restore out, or use a model that was trained for both"
+            )
 
     @overload
     def __call__(self, page: Source, **settings: Any) -> BinarizedPage: ...

@@ -26,6 +26,14 @@ PAGE: dict[str, Any] = {
         "scale": {"type": "number"},
         "flags": {"type": "array", "items": {"type": "string"}},
         "notes": {"type": "array", "items": {"type": "string"}, "description": "the flags in words"},
+        "boxes": {
+            "type": "object",
+            "description": "the places that a flag is about, in pixels: left, top, right, bottom",
+            "additionalProperties": {
+                "type": "array",
+                "items": {"type": "array", "items": {"type": "integer"}},
+            },
+        },
     },
 }
 ANSWER: dict[str, Any] = {
