@@ -305,6 +305,12 @@ class TestTheNetworksSituation:
         assert "knows text only and cannot be asked for --keep all" in str(done.exception)
         assert not list((tmp_path / "out").rglob("*.png"))
 
+    def test_grey_pictures_need_a_pdf(self, sources, tmp_path):
+        done = run(sources, "-o", tmp_path / "out", "--pictures", "grey")
+        assert done.exit_code == 2
+        assert "only PDF pages show pictures in grey" in done.stderr
+        assert not (tmp_path / "out").exists()
+
     def test_help_is_in_sentences(self):
         words = " ".join(run("--help").output.split())
         assert "text keeps writing alone; all keeps rules, frames, ornaments and drawings as well." in words
