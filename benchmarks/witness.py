@@ -37,6 +37,7 @@ from drmamba.errors import DRMambaError
 from drmamba.images import ArraySource, Bitmap, read_ink, read_rgb, write_ink
 from drmamba.inference.analysis import analyse_page
 from drmamba.inference.assessment import Draft, assess
+from drmamba.inference.view import PageView
 from drmamba.metrics import count
 from drmamba.metrics.counts import f_measure
 
@@ -82,24 +83,30 @@ class Case:
         return "lost_content" in self.flags
 
 
-def judged(source: str, page: str, result: str, scan: Any, truth: Mask, found: Mask, tone: Mask) -> Case:
-    """Return what is true about a result and what the witness says."""
-    rows = ArraySource(scan)
-    analysis = analyse_page(rows)
-    view = WITNESS.view(rows, analysis, WITNESS.config)
-    started = time.process_time()
-    verdict = assess(
-        WITNESS, rows, WITNESS.config, analysis, view, Draft(Bitmap.pack(found)), look=False
-    ).verdict
-    seconds = time.process_time() - started
-    truth, found = truth & ~tone, found & ~tone
-    lost = np.count_nonzero(truth & ~near(found, 2)) / max(1, np.count_nonzero(truth))
-    dirt = np.count_nonzero(found & ~near(truth, 3)) / max(1, np.count_nonzero(found))
-    flags = [
-        name for name, said in (("lost_content", verdict.has_lost), ("kept_dirt", verdict.has_dirt)) if said
-    ]
-    fm = f_measure(count(found, truth))
-    return Case(source, page, result, fm, lost, dirt, verdict.lost, verdict.dirt, tuple(flags), seconds)
+class Judge:
+    """Judges results of one page."""
+
+    def __init__(self, source: str, page: str, scan: Any, truth: Mask, tone: Mask) -> None:
+        self.source, self.page, self.tone = source, page, tone
+        self.rows, self.truth = ArraySource(scan), truth & ~tone
+        self.analysis = analyse_page(self.rows)
+        self.view = PageView(inverted=self.analysis.inverted, bilevel=self.analysis.bilevel)
+
+    def case(self, result: str, found: Mask, config: InferenceConfig, network: Binarizer) -> Case:
+        """Return what is true about a result and what the witness says."""
+        draft = Draft(Bitmap.pack(found))
+        started = time.process_time()
+        verdict = assess(network, self.rows, config, self.analysis, self.view, draft, look=False).verdict
+        seconds = time.process_time() - started
+        found, truth = found & ~self.tone, self.truth
+        lost = np.count_nonzero(truth & ~near(found, 2)) / max(1, np.count_nonzero(truth))
+        dirt = np.count_nonzero(found & ~near(truth, 3)) / max(1, np.count_nonzero(found))
+        said = {"lost_content": verdict.has_lost, "kept_dirt": verdict.has_dirt}
+        flags = tuple(name for name, true in said.items() if true)
+        fm = f_measure(count(found, truth))
+        return Case(
+            self.source, self.page, result, fm, lost, dirt, verdict.lost, verdict.dirt, flags, seconds
+        )
 
 
 def near(ink: Mask, reach: int) -> Mask:
@@ -140,17 +147,17 @@ def spoiled(page: Page, rng: np.random.Generator) -> Iterator[tuple[str, Mask]]:
 class Results:
     """What the network finds; it is kept in a folder, because a change of the witness does not change it."""
 
-    def __init__(self, network: Binarizer, folder: Path | None) -> None:
-        self.network, self.folder = network, folder
+    def __init__(self, binarizer: Binarizer, folder: Path | None) -> None:
+        self.binarizer, self.config, self.folder = binarizer, binarizer.config, folder
 
     def __call__(self, scan: Any) -> Mask:
         """Return the ink of a page."""
         if self.folder is None:
-            return self.network(scan).binary
-        facts = f"{self.network.sha256} {self.network.config.keep} {scan.shape}".encode()
+            return self.binarizer(scan).binary
+        facts = f"{self.binarizer.sha256} {self.config.keep} {scan.shape}".encode()
         path = self.folder / f"{hashlib.sha256(facts + scan.tobytes()).hexdigest()}.png"
         if not path.is_file():
-            write_ink(path, self.network(scan).binary)
+            write_ink(path, self.binarizer(scan).binary)
         return read_ink(path)
 
 
@@ -161,9 +168,10 @@ def made_cases(network: Results, kinds: tuple[str, ...], pages: int) -> Iterator
             page = make_page(kind, number)
             name = f"{kind} {number}"
             found = network(page.scan)
-            yield judged("made", name, "network", page.scan, page.ink, found, page.tone)
+            judge = Judge("made", name, page.scan, page.ink, page.tone)
+            yield judge.case("network", found, network.config, network.binarizer)
             for result, ink in spoiled(page, np.random.default_rng(number)):
-                yield judged("made", name, result, page.scan, page.ink, ink, page.tone)
+                yield judge.case(result, ink, network.config, network.binarizer)
 
 
 def contest_cases(network: Results, root: Path, years: tuple[str, ...]) -> Iterator[Case]:
@@ -172,9 +180,8 @@ def contest_cases(network: Results, root: Path, years: tuple[str, ...]) -> Itera
         if not years or pair.year in years:
             scan, truth = read_rgb(pair.image), read_ink(pair.truth)
             found = network(scan)
-            nothing = np.zeros_like(truth)
-            name = f"{pair.year}/{pair.image.stem}"
-            yield judged("contest", name, "network", scan, truth, found, nothing)
+            judge = Judge("contest", f"{pair.year}/{pair.name}", scan, truth, np.zeros_like(truth))
+            yield judge.case("network", found, network.config, network.binarizer)
 
 
 def share(part: int, whole: int) -> float | None:
@@ -254,11 +261,9 @@ def main() -> None:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="Write every case to this file.")
     args = parser.parse_args()
-    global WITNESS
     # The witness judges what the network found at first, before anything is added.
     alone = InferenceConfig(second_look=False, restore=False, keep=args.keep)
-    WITNESS = Binarizer.from_pretrained(args.model, config=alone)
-    network = Results(WITNESS, args.cache)
+    network = Results(Binarizer.from_pretrained(args.model, config=alone), args.cache)
     cases: list[Case] = []
     try:
         if args.pages:
@@ -282,8 +287,6 @@ def main() -> None:
         args.json.write_text(json.dumps(facts, indent=1) + "\n")
     print(by_kind(cases), json.dumps(found, indent=1), json.dumps(curve, indent=1), sep="\n\n")
 
-
-WITNESS: Binarizer
 
 if __name__ == "__main__":
     main()
