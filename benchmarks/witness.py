@@ -9,8 +9,8 @@ finds; the truth; the truth without some of its lines or letters; and the truth 
 more than 2 % of the true ink is further than two pixels from ink that was found, and has not if at most 0.5 % is;
 what lies between counts for neither. It has dirt if more than 5 % of the found ink is further than three pixels from
 true ink, and has not below 1 %. On contest pages only the share of false alarms counts: pages with an FM above 90 and
-no lost content that are flagged. The last table is coverage and risk: if the pages with the highest score are looked
-at by a person, how many of the others have lost content.
+no lost content that are flagged. The last table is coverage and risk: if the pages with the highest `doubt` are
+looked at by a person, how many of the others have lost content.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class Case:
     dirt: float  # share of the found ink
     said_lost: float
     said_dirt: float
+    doubt: float  # the score by which pages are sorted
     flags: tuple[str, ...]
     seconds: float  # that the witness took
 
@@ -92,12 +93,15 @@ class Judge:
         self.analysis = analyse_page(self.rows)
         self.view = PageView(inverted=self.analysis.inverted, bilevel=self.analysis.bilevel)
 
-    def case(self, result: str, found: Mask, config: InferenceConfig, network: Binarizer) -> Case:
-        """Return what is true about a result and what the witness says."""
+    def case(self, result: str, found: Mask, network: Results, doubt: float = 0.0) -> Case:
+        """Return what is true about a result and what the witness says; the network may have doubts of its own."""
         draft = Draft(Bitmap.pack(found))
         started = time.process_time()
-        verdict = assess(network, self.rows, config, self.analysis, self.view, draft, look=False).verdict
-        seconds = time.process_time() - started
+        binarizer = network.binarizer
+        assessment = assess(
+            binarizer, self.rows, binarizer.config, self.analysis, self.view, draft, look=False
+        )
+        seconds, verdict = time.process_time() - started, assessment.verdict
         found, truth = found & ~self.tone, self.truth
         lost = np.count_nonzero(truth & ~near(found, 2)) / max(1, np.count_nonzero(truth))
         dirt = np.count_nonzero(found & ~near(truth, 3)) / max(1, np.count_nonzero(found))
@@ -105,7 +109,17 @@ class Judge:
         flags = tuple(name for name, true in said.items() if true)
         fm = f_measure(count(found, truth))
         return Case(
-            self.source, self.page, result, fm, lost, dirt, verdict.lost, verdict.dirt, flags, seconds
+            self.source,
+            self.page,
+            result,
+            fm,
+            lost,
+            dirt,
+            verdict.lost,
+            verdict.dirt,
+            max(doubt, verdict.lost),
+            flags,
+            seconds,
         )
 
 
@@ -148,17 +162,21 @@ class Results:
     """What the network finds; it is kept in a folder, because a change of the witness does not change it."""
 
     def __init__(self, binarizer: Binarizer, folder: Path | None) -> None:
-        self.binarizer, self.config, self.folder = binarizer, binarizer.config, folder
+        self.binarizer, self.folder = binarizer, folder
 
-    def __call__(self, scan: Any) -> Mask:
-        """Return the ink of a page."""
+    def __call__(self, scan: Any) -> tuple[Mask, float]:
+        """Return the ink of a page, and how likely something is missing."""
         if self.folder is None:
-            return self.binarizer(scan).binary
-        facts = f"{self.binarizer.sha256} {self.config.keep} {scan.shape}".encode()
+            page = self.binarizer(scan)
+            return page.binary, page.quality.doubt
+        facts = f"{self.binarizer.sha256} {self.binarizer.config.keep} {scan.shape}".encode()
         path = self.folder / f"{hashlib.sha256(facts + scan.tobytes()).hexdigest()}.png"
-        if not path.is_file():
-            write_ink(path, self.binarizer(scan).binary)
-        return read_ink(path)
+        facts_path = path.with_suffix(".json")
+        if not facts_path.is_file():
+            page = self.binarizer(scan)
+            write_ink(path, page.binary)
+            facts_path.write_text(json.dumps({"doubt": page.quality.doubt}))
+        return read_ink(path), float(json.loads(facts_path.read_text())["doubt"])
 
 
 def made_cases(network: Results, kinds: tuple[str, ...], pages: int) -> Iterator[Case]:
@@ -167,11 +185,11 @@ def made_cases(network: Results, kinds: tuple[str, ...], pages: int) -> Iterator
         for number in range(FIRST, FIRST + pages):
             page = make_page(kind, number)
             name = f"{kind} {number}"
-            found = network(page.scan)
+            found, doubt = network(page.scan)
             judge = Judge("made", name, page.scan, page.ink, page.tone)
-            yield judge.case("network", found, network.config, network.binarizer)
+            yield judge.case("network", found, network, doubt)
             for result, ink in spoiled(page, np.random.default_rng(number)):
-                yield judge.case(result, ink, network.config, network.binarizer)
+                yield judge.case(result, ink, network)
 
 
 def contest_cases(network: Results, root: Path, years: tuple[str, ...]) -> Iterator[Case]:
@@ -179,9 +197,9 @@ def contest_cases(network: Results, root: Path, years: tuple[str, ...]) -> Itera
     for pair in find_pairs(root):
         if not years or pair.year in years:
             scan, truth = read_rgb(pair.image), read_ink(pair.truth)
-            found = network(scan)
+            found, doubt = network(scan)
             judge = Judge("contest", f"{pair.year}/{pair.name}", scan, truth, np.zeros_like(truth))
-            yield judge.case("network", found, network.config, network.binarizer)
+            yield judge.case("network", found, network, doubt)
 
 
 def share(part: int, whole: int) -> float | None:
@@ -218,7 +236,7 @@ def figures(cases: list[Case]) -> dict[str, Any]:
 
 def coverage_risk(cases: list[Case]) -> dict[str, Any]:
     """Return the share of lost content among the pages that are not looked at, for shares that are."""
-    own = sorted((c for c in cases if c.result == "network"), key=lambda case: -case.said_lost)
+    own = sorted((c for c in cases if c.result == "network"), key=lambda case: -case.doubt)
     bad = np.array([case.lost > LOST for case in own])
     left = bad[::-1].cumsum()[::-1] if len(bad) else bad  # bad pages from each place on
     risk = [float(left[n] / (len(bad) - n)) for n in range(len(bad))]

@@ -11,8 +11,11 @@ from drmamba.inference.analysis import PageAnalysis
 from drmamba.inference.assessment import Assessment
 from drmamba.inference.tiling import Probability
 from drmamba.inference.view import PageView
+from drmamba.inference.witness.structures import grown
 
 UNCERTAIN = (0.2, 0.8)  # probabilities; a pixel between these two is uncertain
+FAINT = 0.0235  # probability; above it, a pixel away from ink might have been ink
+NEAR = 5  # pixels; in a square of this side around ink, a faint probability is the edge of a stroke
 BLANK_SHARE = 2e-5  # of the page's pixels; a page with no more ink than this is blank
 UNCERTAIN_RATIO = 0.5  # uncertain pixels for each certain pixel of ink; a page with more is doubtful
 # Pixels across a stroke; fine strokes are all edge, so a doubtful page has more uncertain ones.
@@ -54,6 +57,9 @@ class Quality:
     uncertain: float
     stroke_width: float | None  # pixels; None if there are too few strokes to measure
     scale: float  # the scale at which the network saw the page
+    # How likely something is missing, to sort pages by: what the witness misses or what the network nearly found, in
+    # shares of the ink.
+    doubt: float = 0.0
     flags: tuple[str, ...] = ()
     boxes: dict[str, Boxes] = field(default_factory=dict)  # the places that a flag is about
 
@@ -68,13 +74,15 @@ class QualityCounter:
 
     def __init__(self, threshold: float) -> None:
         self.threshold = threshold
-        self.pixels = self.ink = self.uncertain = self.certain = 0
+        self.pixels = self.ink = self.uncertain = self.certain = self.faint = 0
 
     def add(self, probability: Probability) -> None:
         """Count finished rows."""
         low, high = UNCERTAIN
         self.pixels += probability.size
-        self.ink += int(np.count_nonzero(probability > self.threshold))
+        ink = probability > self.threshold
+        self.ink += int(np.count_nonzero(ink))
+        self.faint += int(np.count_nonzero((probability > FAINT) & ~grown(ink, NEAR)))
         above = int(np.count_nonzero(probability > low))
         self.certain += (certain := int(np.count_nonzero(probability >= high)))
         self.uncertain += above - certain
@@ -124,6 +132,7 @@ class QualityCounter:
             uncertain=round(uncertain, 6),
             stroke_width=round(analysis.strokes.width, 2) if analysis.strokes else None,
             scale=round(view.scale, 4),
+            doubt=round(max(verdict.lost, min(1.0, self.faint / max(1, self.ink))), 6),
             flags=tuple(flag for flag in FLAGS if true[flag]),
             boxes={flag: _largest(found) for flag, found in boxes.items() if found},
         )

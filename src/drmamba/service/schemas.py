@@ -24,6 +24,7 @@ PAGE: dict[str, Any] = {
         "uncertain": {"type": "number", "description": "share of the pixels that are uncertain"},
         "stroke_width": {"type": ["number", "null"]},
         "scale": {"type": "number"},
+        "doubt": {"type": "number", "description": "how likely something is missing, to sort pages by"},
         "flags": {"type": "array", "items": {"type": "string"}},
         "notes": {"type": "array", "items": {"type": "string"}, "description": "the flags in words"},
         "boxes": {
