@@ -235,12 +235,11 @@ def _trial_pages() -> Iterator[ReducedPage]:
 
 def _library() -> Any:
     try:
+        import onnx
         import onnx.compose
         import onnx.inliner
         import onnx.parser
         import onnxscript  # noqa: F401  torch's exporter needs it
-
-        import onnx
     except ImportError as error:
         raise MissingExtra(str(error.name or "onnx"), "onnx") from error
     return onnx
