@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +55,7 @@ def encode(
 
 
 def encode_page(
-    bitmap: Bitmap, suffix: str, coding: PdfCoding = "g4", layers: Sequence[GreyLayer] = ()
+    bitmap: Bitmap, suffix: str, coding: PdfCoding = "g4", layers: tuple[GreyLayer, ...] = ()
 ) -> CodedPage:
     """Compress a page for a document; `coding` is that of PDF files.
 
