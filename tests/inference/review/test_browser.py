@@ -186,6 +186,17 @@ def test_the_slider_moves_by_keys_and_by_dragging_and_marks_are_brought_near(rea
     assert stage["y"] < box["y"] < box["y"] + box["height"] < stage["y"] + stage["height"]
 
 
+def test_a_page_whose_files_are_gone_keeps_its_small_pictures(browser, tmp_path):
+    write_review([made_batch(tmp_path, count=1)], tmp_path / "review.html", workers=1)
+    for path in tmp_path.rglob("tüte*"):
+        path.unlink()
+    reader = Reader(browser, tmp_path / "review.html")
+    reader.press("n")
+    playwright.expect(reader.page.locator(".pv-status")).to_contain_text("cannot be loaded")
+    playwright.expect(reader.page.locator(".pv-image[src^='data:']")).to_have_count(2)
+    reader.context.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(browser, review, scheme, screen):

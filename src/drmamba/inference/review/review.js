@@ -269,7 +269,7 @@
     const lines = commands();
     by_id("commands").value = lines.join("\n");
     by_id("redo-words").textContent = lines.length
-      ? "Run these in the folder in which the batch was run. A file of several pages is redone as a whole, in a new folder."
+      ? "Run these where the batch was run. A file of several pages is redone as a whole, in a folder of its own."
       : "No page is marked for redoing yet.";
   }
 
