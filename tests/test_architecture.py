@@ -29,7 +29,6 @@ RANK = {package: rank for rank, packages in enumerate(LAYERS) for package in pac
 OPTIONAL = {
     "triton",
     "ray",
-    "gradio",
     "ocrd",
     "ocrmypdf",
     "onnx",

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from running_service import TALL, dark_binarizer, png, post, problem, running, slow_binarizer, text_page
 
-from drmamba.config import InferenceConfig, ServiceConfig
+from drmamba.config import ReadingConfig, ServiceConfig
 from drmamba.errors import ImageError, MemoryLimitError
 from drmamba.images import Bitmap, encode
 from drmamba.images.reading.decoder_process import DecoderProcess
-from drmamba.service.engine import ConversionRequest, WatchedReader
 from drmamba.service.problems import Problem
+from drmamba.service.progress import Watch
+from drmamba.service.watched_reader import WatchedReader
 
 httpx = pytest.importorskip("httpx")
 
@@ -59,9 +60,8 @@ def test_a_decoder_given_up_for_the_clock_is_not_a_bad_file(tmp_path, monkeypatc
         raise ImageError("scan.png took too long")
 
     monkeypatch.setattr(DecoderProcess, "ask", give_up)
-    reader = WatchedReader(10**9, ServiceConfig(), 300)
-    deadline = time.monotonic() + seconds
-    reader.request = ConversionRequest([], tmp_path, InferenceConfig(), deadline=deadline)
+    reader = WatchedReader(10**9, ServiceConfig())
+    reader.begin(Watch(deadline=time.monotonic() + seconds), ReadingConfig())
     with pytest.raises(expected) as caught:
         reader.ask(tmp_path, {}, 8.0)
     if expected is Problem:
@@ -71,7 +71,7 @@ def test_a_decoder_given_up_for_the_clock_is_not_a_bad_file(tmp_path, monkeypatc
 def test_a_page_too_large_for_the_memory_is_told_how_large_it_may_be(dark, monkeypatch):
     monkeypatch.setattr(dark.service.engine.ledger, "total", 15_000_000)
     body = problem(post(dark, TALL, "tall.png"), 413, limit="pixels")
-    assert body["detail"].startswith("tall.png has a page of 1.2 megapixels")
+    assert body["detail"].startswith("tall.png is too large: 1.2 megapixels")
     assert "memory" in body["detail"]
     assert "--" not in body["detail"]  # the operator's options
     side = math.sqrt(body["allowed"] / 1_200_000)
@@ -84,7 +84,7 @@ def test_a_decoder_out_of_memory_is_a_page_too_large(tmp_path, monkeypatch):
         raise MemoryLimitError("scan.png: there is not enough memory for this page")
 
     monkeypatch.setattr(DecoderProcess, "ask", give_up)
-    reader = WatchedReader(10**9, ServiceConfig(), 300)
+    reader = WatchedReader(10**9, ServiceConfig())
     with pytest.raises(Problem) as caught:
         reader.ask(tmp_path, {"do": "decode"}, 8.0)
     assert caught.value.status == 413

@@ -6,14 +6,13 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from drmamba.cli import INTERRUPTED
-from drmamba.cli.network import keeping, load_binarizer, warn_if_untrained
+from drmamba.cli.network import load_binarizer, warn_if_untrained
 from drmamba.cli.options import (
     RenamedOption,
     context_option,
@@ -24,6 +23,7 @@ from drmamba.cli.options import (
     max_pixels_option,
     max_seconds_option,
     model_option,
+    pictures_option,
     protocol_option,
     purpose_option,
     runtime_option,
@@ -36,7 +36,6 @@ from drmamba.cli.remedies import remedy
 from drmamba.cli.streams import Streams, refuse_with_streams
 from drmamba.cli.types import PathOrURI, ScaleFactor
 from drmamba.config import (
-    PROTOCOLS,
     PURPOSES,
     EngineConfig,
     InferenceConfig,
@@ -46,6 +45,7 @@ from drmamba.config import (
     ReadingConfig,
     ScaleConfig,
     WindowConfig,
+    chosen_settings,
 )
 
 if TYPE_CHECKING:
@@ -95,6 +95,19 @@ INFERENCE, ENGINE, SCALE, WINDOWS = InferenceConfig(), EngineConfig(), ScaleConf
 )
 @click.option("--despeckle/--no-despeckle", default=None, help="Remove specks, which are pieces of ink smaller than a "
               "fragment of a stroke. [default: no-despeckle]")  # fmt: skip
+@click.option("--witness/--no-witness", default=None,
+              help="Compare each result with what is dark on its page, and flag what is missing. "
+              "[default: witness]")  # fmt: skip
+@click.option("--second-look/--no-second-look", default=None,
+              help="Show the network once more what the witness misses, at another scale or with shifted windows. "
+              "[default: second-look]")  # fmt: skip
+@click.option("--restore/--no-restore", default=None,
+              help="With --keep all, take what is still missing from the page by a threshold. "
+              "[default: restore]")  # fmt: skip
+@pictures_option
+@click.option(
+    "--find-pictures/--no-find-pictures", default=None, help="Find pictures in tone. [default: find-pictures]"
+)
 @protocol_option()
 @click.option(
     "--window", type=int, help=f"The side of the sliding window in pixels. [default: {WINDOWS.window}]"
@@ -143,6 +156,11 @@ def command(
     keep_bilevel: bool | None,
     margins: bool | None,
     despeckle: bool | None,
+    witness: bool | None,
+    second_look: bool | None,
+    restore: bool | None,
+    pictures: str | None,
+    find_pictures: bool | None,
     protocol: str,
     window: int | None,
     stride: int | None,
@@ -180,6 +198,11 @@ def command(
         "keep_bilevel": keep_bilevel,
         "margins": margins,
         "despeckle": despeckle,
+        "witness": witness,
+        "second_look": second_look,
+        "restore": restore,
+        "pictures": pictures,
+        "find_pictures": find_pictures,
         "precision": precision,
     }
     if purpose and protocol != "default":
@@ -188,14 +211,7 @@ def command(
         )
     if purpose:
         given = PURPOSES[purpose].under(given)
-    config = replace(
-        PROTOCOLS[protocol], **{name: value for name, value in given.items() if value is not None}
-    )
-    if window is not None or stride is not None:
-        side = config.windows.window if window is None else window
-        overlap = config.windows.window - config.windows.stride
-        step = max(side - overlap, side // 2) if stride is None else stride
-        config = replace(config, windows=replace(config.windows, window=side, stride=step))
+    config = chosen_settings(protocol, given, window, stride)
     engine = EngineConfig(device=device, runtime=runtime, workers=workers, max_memory=max_memory)
     reading = ReadingConfig(max_pixels=max_pixels, max_seconds=max_seconds, dpi=dpi)
 
@@ -208,6 +224,8 @@ def command(
     if report and re.match(r"\w{2,}:/", str(report)):
         raise click.UsageError("--report is a file on this machine, not a URI")
     jobs, stores = _planned(paths, output, format_, shard, where)
+    if pictures == "grey" and (other := [job.output.name for job in jobs if job.output.suffix != ".pdf"]):
+        raise click.UsageError(f"only PDF pages show pictures in grey, not {other[0]}; give --format pdf")
     if shard and report:
         report = report.with_stem(f"{report.stem}-{shard.replace('/', '-of-')}")
     if report:
@@ -235,7 +253,7 @@ def command(
 
     binarizer = load_binarizer(model, engine, config)
     if purpose and keep is None:
-        binarizer = keeping(binarizer, PURPOSES[purpose].keep)
+        binarizer = binarizer.keeping(PURPOSES[purpose].keep)
     options = BatchOptions(
         overwrite=overwrite, soft=soft, reading=reading, remedy=remedy, pdf_coding=pdf_coding
     )

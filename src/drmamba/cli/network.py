@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from drmamba.config import EngineConfig, InferenceConfig, Keep
+from drmamba.config import EngineConfig, InferenceConfig
 
 if TYPE_CHECKING:
     from drmamba.checkpoint import Provenance
@@ -36,16 +36,6 @@ def load_binarizer(
         binarizer = Binarizer.from_pretrained(model, config=config, engine=engine, explain=explain)
     warn_if_untrained(model, binarizer.provenance)
     return binarizer
-
-
-def keeping(binarizer: Binarizer, keep: Keep) -> Binarizer:
-    """Return the Binarizer with another choice of marks, or as it is if its model has not learned that choice."""
-    from drmamba.errors import CheckpointError
-
-    try:
-        return binarizer.with_config(replace(binarizer.config, keep=keep))
-    except CheckpointError:
-        return binarizer
 
 
 def warn_if_untrained(model: str, provenance: Provenance) -> None:

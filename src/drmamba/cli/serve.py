@@ -46,6 +46,9 @@ DEFAULT = ServiceConfig()
     "--token", default=DEFAULT.token, envvar="DRMAMBA_TOKEN", help="Require this secret as `Authorization: Bearer "
     "TOKEN`. The environment variable DRMAMBA_TOKEN is safer, because other users cannot see it."
 )  # fmt: skip
+@click.option("--allow-host", "hosts", multiple=True, metavar="NAME",
+              help="Serve requests to this host name as well; it can be given several times. Without a token, only "
+              "requests to an IP address, to localhost and to such names are served.")  # fmt: skip
 @model_option()
 @click.option("--queue", type=int, default=DEFAULT.queue, show_default=True,
               help="How many requests may wait; further ones are answered with 429 and Retry-After.")  # fmt: skip
@@ -74,9 +77,9 @@ DEFAULT = ServiceConfig()
     help="How many pixels a page may have.",
 )
 @click.option("--max-seconds", type=float, default=DEFAULT.max_seconds, show_default=True,
-              help="How long one request may be worked on.")  # fmt: skip
+              help="How long one request, or one page of a job, may be worked on.")  # fmt: skip
 @click.option("--keep-minutes", type=float, default=DEFAULT.keep_minutes, show_default=True,
-              help="How long the results that a JSON answer links to are kept.")  # fmt: skip
+              help="How long linked results, and jobs that nobody asks about, are kept.")  # fmt: skip
 @dpi_option
 @device_option
 @runtime_option
@@ -87,6 +90,7 @@ def command(
     port: int,
     page: bool,
     token: str,
+    hosts: tuple[str, ...],
     model: str,
     queue: int,
     max_bytes: int,
@@ -110,6 +114,7 @@ def command(
         port=port,
         page=page,
         token=token,
+        hosts=hosts,
         queue=queue,
         max_bytes=max_bytes,
         max_files=max_files,

@@ -13,7 +13,16 @@ from drmamba.config.data import (
 )
 from drmamba.config.engine import EngineConfig, ScaleConfig
 from drmamba.config.hub import PushConfig
-from drmamba.config.inference import KEPT, PROTOCOLS, InferenceConfig, Keep, Precision, WindowConfig
+from drmamba.config.inference import (
+    KEPT,
+    PROTOCOLS,
+    InferenceConfig,
+    Keep,
+    Pictures,
+    Precision,
+    WindowConfig,
+    chosen_settings,
+)
 from drmamba.config.losses import LOSS_TERMS, LossConfig
 from drmamba.config.model import (
     CONVENTIONS,
@@ -59,6 +68,7 @@ __all__ = [
     "ModelConfig",
     "PRESETS",
     "PROTOCOLS",
+    "Pictures",
     "Precision",
     "PushConfig",
     "RECIPES",
@@ -79,6 +89,7 @@ __all__ = [
     "PurposeName",
     "WindowConfig",
     "PageKind",
+    "chosen_settings",
     "preset",
     "recipe",
     "replace_values",

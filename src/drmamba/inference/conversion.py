@@ -106,9 +106,19 @@ class FileConversion:
         except Exception as error:  # a hostile file, a full disk or too little memory must fail one file only
             yield failed_record(job, self.options.describe(error), started, page + 1)
 
-    def convert(self, job: FileJob, reader: DecoderProcess) -> Iterator[PageRecord]:
-        """Convert a file and yield the records of its pages; whatever is wrong with the file is raised."""
-        return self._convert(job, self.origin(job), reader)
+    def convert(
+        self,
+        job: FileJob,
+        reader: DecoderProcess,
+        page_failed: Callable[[int, Exception], object] | None = None,
+    ) -> Iterator[PageRecord]:
+        """Convert a file and yield the records of its pages; whatever is wrong with the file is raised.
+
+        With `page_failed`, a page that can fail alone does so: the number of the page and its error are passed on, and
+        the record of a failed page is yielded.
+        """
+        lenient, tell = page_failed is not None, page_failed or (lambda *_: None)
+        return self._convert(job, self.origin(job), reader, lenient=lenient, page_failed=tell)
 
     def origin(self, job: FileJob) -> Origin:
         """Return what the result of a job depends on."""
@@ -171,6 +181,7 @@ class FileConversion:
         *,
         lenient: bool = False,
         stopped: Callable[[], bool] = lambda: False,
+        page_failed: Callable[[int, Exception], object] = lambda *_: None,
     ) -> Iterator[PageRecord]:
         file = reader.open(job.source)
         coded: list[CodedPage] = []
@@ -191,6 +202,7 @@ class FileConversion:
             except (FileError, ImageError) as error:
                 if file.pages == 1 or not lenient or isinstance(error, TimeLimitError):
                     raise
+                page_failed(number, error)
                 where = f"{job.source}, page {number} of {file.pages}: {self.options.describe(error)}"
                 if not job.many_files:
                     raise ImageError(f"{where}; {job.output.name} is not written without it") from error
@@ -230,8 +242,9 @@ class FileConversion:
             if self.options.soft:  # written first, so that a page never exists without its soft companion
                 self._write(job.soft(number, pages), result.encode_soft(record), origin, reader)
             if not job.many_files:
-                return result.quality, encode_page(result.bitmap, job.output.suffix, self.options.pdf_coding)
-            data = encode([result.bitmap], job.output.suffix, record=record)
+                coding = self.options.pdf_coding
+                return result.quality, encode_page(result.bitmap, job.output.suffix, coding, result.layers)
+            data = encode([result.bitmap], job.output.suffix, record=record, layers=result.layers)
         self._write(job.page(number, pages), data, origin, reader)
         return result.quality, data
 

@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
-from drmamba.config import InferenceConfig, ReadingConfig, ServiceConfig
-from drmamba.errors import DRMambaError, ImageError, MemoryLimitError
-from drmamba.images import ArraySource
-from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedPage
+from drmamba.config import ReadingConfig, ServiceConfig
+from drmamba.errors import DRMambaError
+from drmamba.images import DPI
+from drmamba.images.reading.decoder_process import IsolatedPage
 from drmamba.inference.binarizer import Binarizer
 from drmamba.inference.conversion import ConversionOptions, FileConversion
-from drmamba.inference.jobs import ENDINGS, FileJob
-from drmamba.inference.memory import estimate_page, page_threads
+from drmamba.inference.jobs import FileJob
+from drmamba.inference.memory import DECODER_BYTES, MemoryLedger, fixed_memory, page_threads
 from drmamba.inference.records import PageRecord
-from drmamba.service.problems import KNOWN, Problem, out_of_memory, over_limit, problem_for
+from drmamba.service.problems import KNOWN, Problem, combined, problem_for
+from drmamba.service.progress import Cancelled, Watch, WatchedBinarizer
+from drmamba.service.settings import RequestSettings
+from drmamba.service.watched_reader import PageEstimate, WatchedReader
 
 log = logging.getLogger("drmamba.service")
-UNLIMITED = 10**15  # pixels; the reader below has a limit of its own, with an answer of its own
-
-
-class Cancelled(Exception):  # noqa: N818
-    """Nobody waits for this work any more."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -43,108 +41,44 @@ class Upload:
     name: str  # the client's name, which is only sent back
 
 
-@dataclass
-class ConversionRequest:
-    """What a client asks for, when it must be done, and whether the client still waits for it."""
+@dataclass(frozen=True)
+class PageOutcome:
+    """One page's result, or its problem."""
 
-    uploads: list[Upload]
-    folder: Path
-    config: InferenceConfig
-    format: str = "png"
-    soft: bool = False
-    cancelled: threading.Event = field(default_factory=threading.Event)
-    deadline: float = float("inf")
+    record: PageRecord
+    output: Path | None = None
+    soft: Path | None = None
+    problem: Problem | None = None
+    width: int = 0  # pixels
+    height: int = 0
+    dpi: DPI | None = None
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """One file's result."""
+class FileOutcome:
+    """One file's result: its pages, or the problem that concerns the whole file."""
 
     upload: Upload
-    pages: list[PageRecord]
-    outputs: list[Path]  # a PNG a page, or one file for all pages
-    softs: list[Path]
+    pages: list[PageOutcome]
     problem: Problem | None = None
 
-
-class WatchedReader(DecoderProcess):
-    """Checks the request's deadline and the limits whenever the decoder is asked for something."""
-
-    max_waits = 1  # only the request's deadline counts
-
-    def __init__(self, memory: int, limits: ServiceConfig, dpi: int) -> None:
-        super().__init__(memory, ReadingConfig(max_pixels=UNLIMITED, dpi=dpi))
-        self.limits = limits
-        self.request: ConversionRequest | None = None
-        self.pixels = 0  # pixels of the page under way
-
-    def ask(self, path: Path, request: dict[str, Any], seconds: float) -> tuple[dict[str, Any], bytes]:
-        """Return the decoder's answer, unless the request is cancelled or past its deadline."""
-        limits = self.limits
-        seconds = min(seconds, self.check() + 1)
-        try:
-            answer, data = super().ask(path, request, seconds)
-        except ImageError as error:
-            self.check()  # a decoder that was stopped at the deadline does not mean a bad file
-            if isinstance(error, MemoryLimitError):
-                raise out_of_memory(self.pixels) from error
-            raise
-        if answer.get("pages", 0) > limits.max_pages:
-            words = f"holds {answer['pages']} pages, {limits.max_pages} at most are taken"
-            raise over_limit("pages", limits.max_pages, words)
-        pixels = answer.get("height", 0) * answer.get("width", 0)
-        if pixels > limits.max_pixels:
-            size = f"{answer['width']} x {answer['height']}"
-            words = f"has a page of {size} pixels, {limits.max_pixels:,} at most are taken"
-            raise over_limit("pixels", limits.max_pixels, words)
-        if request.get("do") in ("open", "next"):
-            self.pixels = pixels
-        return answer, data
-
-    def check(self) -> float:
-        """Return the seconds until the deadline; raise if it has passed or the request is cancelled."""
-        if self.request is None:
-            return math.inf
-        if self.request.cancelled.is_set():
-            raise Cancelled
-        left = self.request.deadline - time.monotonic()
-        if left <= 0:
-            most = self.limits.max_seconds
-            raise over_limit("seconds", most, f"took more than {most:g} s of work", 422)
-        return left
+    @property
+    def outputs(self) -> list[Path]:
+        """The files that were made: a PNG a page, or one file for all pages."""
+        return list(dict.fromkeys(page.output for page in self.pages if page.output is not None))
 
 
-class PageEstimate:
-    """The memory that a page needs; more than there can ever be is a problem that counts in pixels."""
+@dataclass
+class ConversionRequest:
+    """What a client asks for; `watch` says until when, and whether the client still waits for it."""
 
-    def __init__(self, config: InferenceConfig, soft: bool, total: int) -> None:
-        self.config, self.soft, self.total = config, soft, total
-
-    def __call__(self, page: IsolatedPage) -> int:
-        """Return the bytes that a page needs."""
-        need = self._need(page, 20)
-        if need > self.total:
-            raise out_of_memory(page.width * page.height, self._largest(page))
-        return need
-
-    def _largest(self, page: IsolatedPage) -> int:
-        """Return the pixels of the largest page of this kind and shape that fits, to a twentieth."""
-        for twentieths in range(19, 0, -1):
-            if self._need(page, twentieths) <= self.total:
-                height, width = _shrunk(page, twentieths)
-                return width * height
-        return 0
-
-    def _need(self, page: IsolatedPage, twentieths: int) -> int:
-        height, width = _shrunk(page, twentieths)
-        decode_bytes = page.decode_bytes * twentieths // 20
-        return estimate_page(height, width, decode_bytes, self.config, soft=self.soft)
-
-
-def _shrunk(page: IsolatedPage, twentieths: int) -> tuple[int, int]:
-    """Return the height and width of a page of the same shape with so many twentieths of its pixels."""
-    side = math.sqrt(twentieths / 20)
-    return int(page.height * side), int(page.width * side)
+    uploads: list[Upload]
+    folder: Path  # where results are written
+    settings: RequestSettings
+    watch: Watch = field(default_factory=Watch)
+    page_by_page: bool = False  # whether the deadline is that of one page, not that of the request
+    page_done: Callable[[int, PageOutcome], None] = lambda *_: None  # called with the file's index
+    file_done: Callable[[int, FileOutcome], None] = lambda *_: None
 
 
 class ConversionEngine:
@@ -154,95 +88,122 @@ class ConversionEngine:
         self, binarizer: Binarizer, limits: ServiceConfig, reading: ReadingConfig | None = None
     ) -> None:
         self.binarizer, self.limits, self.reading = binarizer, limits, reading or ReadingConfig()
-        self.threads, self.ledger = page_threads(binarizer.pool.count), FileConversion(binarizer).ledger
+        self.threads = page_threads(binarizer.pool.count)
+        # Pictures of scans are read by one more decoder than a batch has.
+        self.ledger = MemoryLedger(FileConversion(binarizer).ledger.total - DECODER_BYTES)
         self.ready = threading.Event()
         self.fault = ""  # why the engine will never be ready
         self._own = threading.local()
         self._readers: list[WatchedReader] = []
         self._pool = ThreadPoolExecutor(self.threads, "drmamba-request")
+        self._reading = ThreadPoolExecutor(1, "drmamba-reading")
         self._pool.submit(self._warm_up)
 
-    def submit(self, request: ConversionRequest) -> Future[list[Outcome]]:
+    def submit(self, request: ConversionRequest) -> Future[list[FileOutcome]]:
         """Work on a request when a thread is free."""
         return self._pool.submit(self.work, request)
 
-    def measure(self, path: Path, number: int) -> tuple[int, int]:
-        """Return the pixels that a page of a file declares, counted from 1, and how many pages there are."""
-        return self._pool.submit(self._measure, path, number).result()
+    def with_page(
+        self, path: Path, number: int, reading: ReadingConfig, watch: Watch, use: Callable[[IsolatedPage], T]
+    ) -> Future[T]:
+        """Call a function with a page of a file, counted from 1, which is decoded as safely as any other.
 
-    def read_page(self, path: Path, number: int) -> ArraySource:
-        """Return a page of a file, counted from 1; it is decoded as safely as any other."""
-        return self._pool.submit(self._read_page, path, number).result()
+        The page is not decoded yet, so that the function may refuse its size first.
+        """
 
-    def _measure(self, path: Path, number: int) -> tuple[int, int]:
-        with self._page(path, number) as page:
-            return page.height * page.width, page.file.pages
+        def opened() -> T:
+            with self._page(path, number, reading, watch) as page:
+                return use(page)
 
-    def _read_page(self, path: Path, number: int) -> ArraySource:
-        with self._page(path, number) as page:
-            if page.decode_bytes > self.ledger.total:
-                raise out_of_memory(page.height * page.width)
-            with self.ledger.hold(page.decode_bytes, path):
-                page.decode()
-                return ArraySource(page.read(), page.dpi)
+        return self._reading.submit(opened)
 
     @contextlib.contextmanager
-    def _page(self, path: Path, number: int) -> Iterator[IsolatedPage]:
-        """Provide a page that is not decoded yet."""
+    def _page(self, path: Path, number: int, reading: ReadingConfig, watch: Watch) -> Iterator[IsolatedPage]:
         reader = self._reader()
-        reader.request = ConversionRequest([], path.parent, self.binarizer.config)
-        reader.request.deadline = time.monotonic() + self.limits.max_seconds
-        try:
-            page = next(islice(reader.open(path), number - 1, None), None)
-            if page is None:
-                raise Problem(422, "unreadable", f"holds no page {number}")
-            yield page
-        finally:
-            reader.request = None
+        watch.deadline = time.monotonic() + self.limits.max_seconds
+        reader.begin(watch, reading)
+        page = next(islice(reader.open(path), number - 1, None), None)
+        if page is None:
+            raise Problem(404, "gone", f"there is no page {number}")
+        yield page
 
-    def work(self, request: ConversionRequest) -> list[Outcome]:
+    def work(self, request: ConversionRequest) -> list[FileOutcome]:
         """Return every file's outcome; a cancelled request raises."""
-        request.deadline = time.monotonic() + self.limits.max_seconds
-        reader = self._reader()
-        reader.request = request
+        settings, reader = request.settings, self._reader()
+        request.watch.deadline = time.monotonic() + self.limits.max_seconds
+        reader.begin(request.watch, settings.reading)
+        runtime, workers = self.binarizer.pool.runtime, self.binarizer.pool.count
+        used, usual = (fixed_memory(workers, c, runtime) for c in (settings.config, self.binarizer.config))
+        besides = max(0, used - usual)  # larger windows take more memory in the workers
         conversion = FileConversion(
-            self.binarizer.with_config(request.config),
-            ConversionOptions(soft=request.soft, reading=self.reading),
+            WatchedBinarizer(self.binarizer, settings.config, request.watch, self.limits.max_seconds),
+            ConversionOptions(soft=settings.soft, reading=settings.reading, pdf_coding=settings.pdf_coding),
             ledger=self.ledger,
-            estimate=PageEstimate(request.config, request.soft, self.ledger.total),
+            estimate=PageEstimate(settings.config, settings.soft, self.ledger.total, self.limits, besides),
             check=reader.check,
         )
-        try:
-            return [self._file(conversion, reader, request, i) for i in range(len(request.uploads))]
-        finally:
-            reader.request = None
+        outcomes = []
+        for number in range(len(request.uploads)):
+            request.watch.progress.begin_file(number + 1)
+            outcomes.append(self._file(conversion, reader, request, number))
+            request.file_done(number, outcomes[-1])
+        return outcomes
 
     def _file(
         self, conversion: FileConversion, reader: WatchedReader, request: ConversionRequest, number: int
-    ) -> Outcome:
-        if request.cancelled.is_set():
-            raise Cancelled
+    ) -> FileOutcome:
         upload = request.uploads[number]
-        job = FileJob(upload.path, request.folder / f"{number}{ENDINGS[request.format]}")
-        records: list[PageRecord] = []
+        job = FileJob(upload.path, request.folder / f"{number}{request.settings.ending(upload.name)}")
+        pages: list[PageOutcome] = []
+        failed: dict[int, Exception] = {}
         try:
-            records.extend(conversion.convert(job, reader))
-            if not records:
+            reader.check()
+            for record in conversion.convert(job, reader, failed.__setitem__):
+                pages.append(self._page_outcome(request, upload, job, record, failed.get(record.page)))
+                request.page_done(number, pages[-1])
+                request.watch.progress.end_page()
+                if request.page_by_page:
+                    request.watch.deadline = time.monotonic() + self.limits.max_seconds
+            if not pages:
                 raise Problem(422, "unreadable", "holds no page")
+        except Cancelled:
+            raise
         except KNOWN as error:
-            problem = problem_for(error, upload.path, upload.name)
-            if problem.status >= 500:
-                log.error("a request failed: %s", error)
-            return Outcome(upload, [], [], [], problem)
-        count = len(records)
-        outputs = list(dict.fromkeys(job.page(i, count) for i in range(1, count + 1)))
-        softs = [job.soft(i, count) for i in range(1, count + 1)] if request.soft else []
-        return Outcome(upload, records, outputs, softs)
+            problem = self._problem(error, upload)
+            if failed:  # A document is not written without one of its pages.
+                page, cause = failed.popitem()
+                problem = self._problem(cause, upload, f"page {page} of {upload.name}")
+            return FileOutcome(upload, pages if request.page_by_page else [], problem)
+        problems = [page.problem for page in pages if page.problem is not None]
+        return FileOutcome(upload, pages, combined(problems) if len(problems) == len(pages) else None)
+
+    def _page_outcome(
+        self,
+        request: ConversionRequest,
+        upload: Upload,
+        job: FileJob,
+        record: PageRecord,
+        error: Exception | None,
+    ) -> PageOutcome:
+        if error is not None:
+            problem = self._problem(error, upload, f"page {record.page} of {upload.name}")
+            return PageOutcome(record, problem=problem)
+        soft = job.soft(record.page, record.pages) if request.settings.soft else None
+        seen = request.watch.progress
+        return PageOutcome(
+            record, job.page(record.page, record.pages), soft, None, seen.width, seen.height, seen.dpi
+        )
+
+    def _problem(self, error: Exception, upload: Upload, name: str = "") -> Problem:
+        problem = problem_for(error, upload.path, name or upload.name)
+        if problem.status >= 500:
+            log.error("a request failed: %s", error)
+        return problem
 
     def _reader(self) -> WatchedReader:
         """Return the calling thread's decoding process."""
         if not hasattr(self._own, "reader"):
-            self._own.reader = WatchedReader(self.ledger.total, self.limits, self.reading.dpi)
+            self._own.reader = WatchedReader(self.ledger.total, self.limits)
             self._readers.append(self._own.reader)
         reader: WatchedReader = self._own.reader
         return reader
@@ -260,6 +221,7 @@ class ConversionEngine:
 
     def close(self) -> None:
         """Finish what is under way and drop what waits."""
-        self._pool.shutdown(cancel_futures=True)
+        for pool in (self._pool, self._reading):
+            pool.shutdown(cancel_futures=True)
         for reader in self._readers:
             reader.close()

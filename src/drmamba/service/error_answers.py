@@ -3,45 +3,53 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
-from typing import Any
 
+from drmamba.config import ServiceConfig
 from drmamba.errors import MissingExtra
-from drmamba.service.problems import GONE, MEDIA_TYPE, Problem, internal_error
+from drmamba.service.problems import MEDIA_TYPE, Problem, internal_error
+from drmamba.service.service import discard
 
 try:
     from fastapi import FastAPI, Request, Response
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import JSONResponse
     from starlette.exceptions import HTTPException
-    from starlette.routing import Route
 except ImportError as error:
     raise MissingExtra("fastapi", "web") from error
 
+NO_PATH = "there is no such path; /docs lists the paths of this API"
 log = logging.getLogger("drmamba.service")
 
 
-def answer_problems(app: FastAPI) -> None:
+def answer_problems(app: FastAPI, limits: ServiceConfig) -> None:
     """Let the application answer every error with a problem+json."""
 
     def answer(problem: Problem) -> JSONResponse:
         return JSONResponse(problem.body(), problem.status, problem.headers, MEDIA_TYPE)
 
     @app.exception_handler(Problem)
-    async def _problem(_: Request, problem: Problem) -> Response:
+    async def _problem(request: Request, problem: Problem) -> Response:
+        await discard(request, limits)
         return answer(problem)
 
     @app.exception_handler(RequestValidationError)
-    async def _invalid(_: Request, error: RequestValidationError) -> Response:
+    async def _invalid(request: Request, error: RequestValidationError) -> Response:
+        await discard(request, limits)
         if any(e["loc"][0] == "path" for e in error.errors()):
-            return answer(Problem(404, "gone", GONE))
+            return answer(Problem(404, "gone", NO_PATH))
         wrong = [f"{'.'.join(str(p) for p in e['loc'][1:])}: {e['msg']}" for e in error.errors()]
         return answer(Problem(422, "invalid", "; ".join(wrong)))
 
     @app.exception_handler(HTTPException)
-    async def _http(_: Request, error: HTTPException) -> Response:
+    async def _http(request: Request, error: HTTPException) -> Response:
+        await discard(request, limits)
         headers = dict(error.headers or {})
-        return answer(Problem(error.status_code, "http", str(error.detail), headers=headers))
+        words = str(error.detail)
+        if error.status_code == 404:
+            words = NO_PATH
+        if error.status_code == 405:
+            words = f"{request.method} is not supported here; use {headers.get('Allow', 'another method')}"
+        return answer(Problem(error.status_code, "http", words, headers=headers))
 
     # OSError is registered by name: a full disk is expected, and the server must not report it as unexpected.
     @app.exception_handler(OSError)
@@ -51,23 +59,3 @@ def answer_problems(app: FastAPI) -> None:
         expected = problem.status != 500
         log.error("a request failed: %s", error, exc_info=None if expected else error)
         return answer(problem)
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """An application that only refuses. It is plain ASGI because such a route accepts every method."""
-
-    status: int
-    headers: dict[str, str] = field(default_factory=dict)
-
-    async def __call__(self, *_: Any) -> None:
-        raise HTTPException(self.status, headers=self.headers)
-
-
-def reserve_api_paths(app: FastAPI) -> None:
-    """Keep wrong requests to the API's paths from the web page, which would answer them with HTML."""
-    known = [route for route in app.routes if isinstance(route, Route)]
-    for route in known:
-        allowed = {"Allow": ", ".join(sorted(route.methods or ()))}
-        app.router.routes.append(Route(route.path, Refusal(405, allowed)))
-    app.router.routes.append(Route("/v1/{rest:path}", Refusal(404)))

@@ -31,6 +31,10 @@ class Problem(Exception):  # noqa: N818
         return named | {"detail": self.detail} | self.more
 
 
+class PageProblem(Problem, ImageError):  # noqa: N818
+    """A problem of one page, which the other pages of its file do not share."""
+
+
 def over_limit(limit: str, allowed: float, detail: str, status: int = 413) -> Problem:
     """Return the problem of a request that exceeds one of the service's limits."""
     return Problem(status, f"limit-{limit}", detail, limit=limit, allowed=allowed)
@@ -38,12 +42,15 @@ def over_limit(limit: str, allowed: float, detail: str, status: int = 413) -> Pr
 
 def out_of_memory(pixels: int, fitting: int = 0) -> Problem:
     """Return the problem of a page that does not fit the service's memory, with the size that would."""
-    page = f"has a page of {pixels / 1e6:,.1f} megapixels" if pixels else "has a page"
     if fitting:
-        words = f"{page}, about {fitting / 1e6:,.1f} of its kind fit this service's memory; send it smaller"
-        return over_limit("pixels", fitting, words)
-    words = f"{page} that does not fit this service's memory; send it smaller"
-    return Problem(413, "limit-pixels", words, limit="pixels")
+        words = (
+            f"is too large: {pixels / 1e6:,.1f} megapixels, about {fitting / 1e6:,.1f} of its kind fit this "
+        )
+        words += "service's memory; send it smaller"
+        return PageProblem(413, "limit-pixels", words, limit="pixels", allowed=fitting)
+    size = f": {pixels / 1e6:,.1f} megapixels do not fit" if pixels else ": it does not fit"
+    words = f"is too large{size} this service's memory; send it smaller"
+    return PageProblem(413, "limit-pixels", words, limit="pixels")
 
 
 def internal_error(error: BaseException) -> Problem:
@@ -81,10 +88,14 @@ def combined(problems: list[Problem]) -> Problem:
     return Problem(worst.status, worst.kind, details, headers=worst.headers, **worst.more)
 
 
-def busy(seconds: int) -> Problem:
-    """Return the problem of a full queue."""
-    words = f"the queue is full; try again in {seconds} s"
-    return Problem(429, "busy", words, headers={"Retry-After": str(seconds)})
+def too_slow(words: str, seconds: float) -> Problem:
+    """Return the problem of an upload that takes too long."""
+    return Problem(408, "limit-seconds", words, limit="seconds", allowed=seconds)
+
+
+def busy(seconds: int, words: str = "the queue is full") -> Problem:
+    """Return the problem of a service that takes no more for now."""
+    return Problem(429, "busy", f"{words}; try again in {seconds} s", headers={"Retry-After": str(seconds)})
 
 
 def stopping() -> Problem:
@@ -101,7 +112,7 @@ PROBLEM_SCHEMA: dict[str, Any] = {
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
-        "limit": {"type": "string", "enum": ["bytes", "files", "pages", "pixels", "seconds"]},
+        "limit": {"type": "string", "enum": ["bytes", "files", "pages", "pixels", "seconds", "windows"]},
         "allowed": {"type": "number"},
     },
 }

@@ -39,16 +39,26 @@ class ResultStore:
         self, keep_seconds: float, keep_bytes: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
         remove_dead_stores(Path(tempfile.gettempdir()))
-        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-        self._lock_file = lock_folder(self.folder)
+        self._make_folder()
         self.keep_seconds, self.keep_bytes, self.clock = keep_seconds, keep_bytes, clock
         self._files: dict[str, StoredResult] = {}  # oldest first
         self._lock = threading.Lock()
 
+    def _make_folder(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._lock_file = lock_folder(self.folder)
+
     def new_folder(self) -> Path:
-        """Make a folder for the files of one request."""
-        folder = self.folder / secrets.token_hex(16)
-        folder.mkdir()
+        """Make a folder for the files of one request.
+
+        Programs that clean temporary folders may have removed the store, which is made again then.
+        """
+        with self._lock:
+            if not self.folder.is_dir():
+                self._lock_file.close()
+                self._make_folder()
+            folder = self.folder / secrets.token_hex(16)
+            folder.mkdir()
         return folder
 
     def put(self, path: Path, media_type: str, filename: str) -> str:
@@ -65,14 +75,8 @@ class ResultStore:
         """Return a result by its name, or None if it has been removed."""
         self.sweep()
         with self._lock:
-            return self._files.get(name)
-
-    def drop(self, name: str) -> None:
-        """Remove a result before it expires."""
-        with self._lock:
-            file = self._files.pop(name, None)
-            if file is not None:
-                file.path.unlink(missing_ok=True)
+            found = self._files.get(name)
+        return found if found is not None and found.path.is_file() else None
 
     def sweep(self) -> None:
         """Remove expired results, and then the oldest ones until the rest is within the limit."""

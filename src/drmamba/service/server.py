@@ -12,6 +12,7 @@ from drmamba.inference.binarizer import Binarizer
 from drmamba.service.api import build_api
 from drmamba.service.engine import ConversionEngine
 from drmamba.service.guard import Guard, check_token
+from drmamba.service.page_routes import add_page_routes
 from drmamba.service.service import Service
 
 try:
@@ -35,14 +36,12 @@ class Server(uvicorn.Server):
         try:
             app = build_api(self.service)
             if limits.page:
-                from drmamba.service.page.mount import mount_page
-
-                app = mount_page(app, self.service)
+                add_page_routes(app, trained=binarizer.provenance.trained)
         except BaseException:
             self.socket.close()
             self.service.close()
             raise
-        self.guard = Guard(app, token=limits.token, counters=self.service.counters)
+        self.guard = Guard(app, limits=limits, counters=self.service.counters)
         settings = uvicorn.Config(
             self.guard,
             log_level="warning",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import secrets
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -10,24 +12,52 @@ from typing import BinaryIO, TypeVar
 from drmamba.config import ServiceConfig
 from drmamba.errors import MissingExtra
 from drmamba.service.engine import Upload
-from drmamba.service.problems import Problem, over_limit
+from drmamba.service.problems import Problem, busy, over_limit, too_slow
 
 T = TypeVar("T")
 LONGEST_NAME = 200  # characters of a client's file name that the answer repeats
-FIELDS = 100  # parts that a form may have besides its files
+GRACE_SECONDS = 5.0  # that an upload may be slower than the least rate
+
+
+class UploadQuota:
+    """The bytes of all uploads that the service holds; only the event loop's thread uses it."""
+
+    def __init__(self, most: int, make_room: Callable[[int], object]) -> None:
+        self.most, self.held = most, 0
+        self.make_room = make_room  # frees so many bytes if it can
+
+    def take(self, size: int) -> None:
+        """Count so many bytes, or raise if there is no room for them."""
+        if self.held + size > self.most:
+            self.make_room(self.held + size - self.most)
+        if self.held + size > self.most:
+            raise busy(60, "the service holds as many uploads as it may")
+        self.held += size
+
+    def free(self, size: int) -> None:
+        """Count bytes that are held no longer."""
+        self.held -= size
 
 
 async def receive(
-    stream: AsyncIterator[bytes], content_type: str, folder: Path, limits: ServiceConfig
+    stream: AsyncIterator[bytes],
+    content_type: str,
+    folder: Path,
+    limits: ServiceConfig,
+    count: Callable[[int], object] = lambda _: None,
 ) -> list[Upload]:
-    """Write the files of a body, a form's or the body itself, to the folder and return them."""
+    """Write the files of a body, a form's or the body itself, to the folder and return them.
+
+    `count` is called with the size of each piece and may raise an error to end the upload.
+    """
     form = Form(folder, limits, content_type)
     seen = 0
     try:
-        async for chunk in stream:
+        async for chunk in in_time(stream, limits):
             seen += len(chunk)
             if seen > limits.max_bytes:
                 raise too_large(limits)
+            count(len(chunk))
             form.write(chunk)
         form.finish()
     finally:
@@ -35,6 +65,28 @@ async def receive(
     if not form.files:
         raise Problem(400, "no-file", "there is no file in the request: send it as the form field `file`")
     return form.files
+
+
+async def in_time(stream: AsyncIterator[bytes], limits: ServiceConfig) -> AsyncIterator[bytes]:
+    """Yield the pieces of a body; raise a problem if they come more slowly than the limits allow."""
+    clock = asyncio.get_running_loop().time
+    started, seen, most = clock(), 0, limits.upload_seconds
+    grace = min(GRACE_SECONDS, most)
+    async with contextlib.aclosing(stream) as pieces:  # type: ignore[type-var]
+        while True:
+            at_rate = grace + seen / limits.upload_rate if limits.upload_rate else most
+            try:
+                async with asyncio.timeout_at(started + min(most, at_rate)):
+                    chunk = await anext(pieces, None)
+            except TimeoutError:
+                if at_rate < most:
+                    words = f"the upload is slower than {limits.upload_rate:,} bytes per second"
+                    raise too_slow(words, round(at_rate, 1)) from None
+                raise too_slow(f"the upload took more than {most:g} s", most) from None
+            if chunk is None:
+                return
+            seen += len(chunk)
+            yield chunk
 
 
 def too_large(limits: ServiceConfig) -> Problem:
@@ -57,7 +109,7 @@ class Form:
         self._wrong: type[Exception] = FormParserError
         self._open: BinaryIO | None = None
         self._header, self._value, self._headers = b"", b"", dict[bytes, bytes]()
-        self._parts, self._ended = 0, False
+        self._ended = False
         self._options = parse_options_header
         kind, options = parse_options_header(content_type)
         self._parser = None
@@ -111,9 +163,6 @@ class Form:
 
     def _begin(self) -> None:
         self._headers = {}
-        self._parts += 1
-        if self._parts > FIELDS + self.limits.max_files:
-            raise Problem(400, "bad-form", "the form has too many fields")
 
     def _on_field(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
@@ -127,9 +176,11 @@ class Form:
 
     def _start(self) -> None:
         _, options = self._options(self._headers.get(b"content-disposition", b""))
-        # Other fields are ignored; a file may have no name.
-        if options.get(b"name") == b"file":
-            self._new(options.get(b"filename", b"").decode("utf-8", "replace"))
+        field = options.get(b"name", b"").decode("utf-8", "replace")
+        if field != "file":
+            words = f"the form has a field {plain_name(field)!r}; files are sent as `file`, settings in the address"
+            raise Problem(400, "bad-form", f"{words}, such as /v1/binarize?threshold=0.4")
+        self._new(options.get(b"filename", b"").decode("utf-8", "replace"))  # A file may have no name.
 
     def _new(self, name: str) -> None:
         if len(self.files) >= self.limits.max_files:

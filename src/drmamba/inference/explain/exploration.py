@@ -134,12 +134,16 @@ class Exploration:
     def _stream(self, work: Iterator[Callable[[Any], T]]) -> Iterator[T]:
         """Yield results in order; as many are under way as there are workers."""
         waiting: deque[Future[T]] = deque()
-        for one in work:
-            waiting.append(self.binarizer.pool.submit(one))
-            if len(waiting) > self.binarizer.pool.count + 1:
+        try:
+            for one in work:
+                waiting.append(self.binarizer.pool.submit(one))
+                if len(waiting) > self.binarizer.pool.count + 1:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        finally:  # If nobody wants the rest, windows that have not begun are not computed.
+            for future in waiting:
+                future.cancel()
 
     def _recorder(self, window: RGB, place: tuple[int, int] | None) -> Callable[[Any], ExplainedWindow]:
         runtime, page = self.binarizer.pool.runtime, self.context.features

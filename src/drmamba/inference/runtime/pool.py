@@ -43,6 +43,7 @@ class _Call:
     convention: int
     page: Any
     places: list[tuple[int, int]]  # the places of the windows, if the page is known
+    wanted: Callable[[], bool]
 
 
 @dataclass
@@ -85,36 +86,42 @@ class WorkerPool:
         convention: int = 0,
         page: Any = None,
         places: Sequence[tuple[int, int]] = (),
+        wanted: Callable[[], bool] = lambda: True,
     ) -> Predict:
         """Return a prediction; windows with less contrast than `min_contrast` are blank without being run.
 
         `page` is what `see_page` found on the page that the windows come from, and `places` holds the top and left of
-        each window, in the order in which they come.
+        each window, in the order in which they come. Once `wanted` is false, no further window is run.
         """
         precision = self.runtime.precision(precision)
         self._refuse_forked()
 
         def submit(batch: _WindowBatch) -> None:
-            call = _Call(suppress, precision, convention, page, batch.places)
+            call = _Call(suppress, precision, convention, page, batch.places, wanted)
             batch.results = self._threads.submit(self._run, batch.windows, min_contrast, call)
 
         def stream(windows: Iterator[RGB]) -> Iterator[Probability]:
             where = iter(places)
             incomplete: dict[tuple[int, ...], _WindowBatch] = {}  # by the size of their windows
             waiting: deque[tuple[_WindowBatch, int]] = deque()
-            for window in windows:
-                batch = incomplete.setdefault(window.shape, _WindowBatch())
-                waiting.append((batch, len(batch.windows)))
-                batch.windows.append(window)
-                batch.places.extend(islice(where, 1))
-                if len(batch.windows) == self.batch:
-                    submit(incomplete.pop(window.shape))
-                while len(waiting) > self.batch * (self.count + 1) and waiting[0][0].results:
+            try:
+                for window in windows:
+                    batch = incomplete.setdefault(window.shape, _WindowBatch())
+                    waiting.append((batch, len(batch.windows)))
+                    batch.windows.append(window)
+                    batch.places.extend(islice(where, 1))
+                    if len(batch.windows) == self.batch:
+                        submit(incomplete.pop(window.shape))
+                    while len(waiting) > self.batch * (self.count + 1) and waiting[0][0].results:
+                        yield _result(*waiting.popleft())
+                for batch in incomplete.values():
+                    submit(batch)
+                while waiting:
                     yield _result(*waiting.popleft())
-            for batch in incomplete.values():
-                submit(batch)
-            while waiting:
-                yield _result(*waiting.popleft())
+            finally:  # If nobody wants the rest, windows that have not begun are not computed.
+                for batch, _ in waiting:
+                    if batch.results is not None:
+                        batch.results.cancel()
 
         return stream
 
@@ -138,7 +145,7 @@ class WorkerPool:
     def _run(self, windows: list[RGB], min_contrast: int, call: _Call) -> list[Probability]:
         results = [np.zeros(window.shape[:2], np.float32) for window in windows]
         seen = [i for i, window in enumerate(windows) if contrast(window) >= min_contrast]
-        if not seen:
+        if not seen or not call.wanted():
             return results
         batch = np.zeros((self.batch, *windows[0].shape), np.uint8)
         context: dict[str, Any] = {}
