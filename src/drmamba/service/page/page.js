@@ -7,6 +7,7 @@ import { duration, facts, LAYERS, numbers, RIGHT_SIDES, sentence, share, stage }
 
 const POLL_MILLISECONDS = 400;
 const RETRY_MILLISECONDS = 2000; // while the service does not answer
+const ALIVE_MILLISECONDS = 60_000; // the service removes a job that nobody asks about
 const SHOWN_BY_BROWSERS = ["image/jpeg", "image/png", "image/webp", "image/bmp"];
 const find = (id) => document.getElementById(id);
 
@@ -407,6 +408,7 @@ async function main() {
   const parameters = described.paths["/v1/jobs"].post.parameters;
   form = new SettingsForm(find("settings-main"), find("settings-more"), parameters, settingsChanged);
   await resume();
+  setInterval(() => job && !working() && !work && poll(turn), ALIVE_MILLISECONDS);
 }
 
 main();
