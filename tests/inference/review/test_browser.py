@@ -186,21 +186,60 @@ def test_the_slider_moves_by_keys_and_by_dragging_and_marks_are_brought_near(rea
     assert stage["y"] < box["y"] < box["y"] + box["height"] < stage["y"] + stage["height"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_whose_files_are_gone_keeps_its_small_pictures(browser, tmp_path):
+    write_review([made_batch(tmp_path, count=1)], tmp_path / "review.html", workers=1)
+    for path in tmp_path.rglob("tüte*"):
+        path.unlink()
+    reader = Reader(browser, tmp_path / "review.html")
+    reader.press("n")
+    playwright.expect(reader.page.locator(".pv-status")).to_contain_text("cannot be loaded")
+    playwright.expect(reader.page.locator(".pv-image[src^='data:']")).to_have_count(2)
+    reader.context.close()
+
+
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(browser, review, scheme, screen):
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(browser, review, screen):
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="axe-core comes with that package"
     )
-    reader = Reader(browser, review, viewport=screen, color_scheme=scheme, has_touch=screen is PHONE)
+    reader = Reader(browser, review, viewport=screen, has_touch=screen is PHONE)
     reader.press("n r")
     reader.loaded()
-    found = axe.Axe().run(reader.page)
-    assert found.violations_count == 0, found.generate_report()
-    assert reader.page.evaluate("document.documentElement.scrollWidth") == screen["width"]
-    if PICTURES:
-        name = f"review-{'phone' if screen is PHONE else 'desktop'}-{scheme}.png"
-        reader.page.screenshot(path=Path(PICTURES) / name)
+    for scheme in ("light", "dark"):
+        reader.page.emulate_media(color_scheme=scheme)
+        found = axe.Axe().run(reader.page)
+        assert found.violations_count == 0, found.generate_report()
+        assert reader.page.evaluate("document.documentElement.scrollWidth") == screen["width"]
+        if PICTURES:
+            name = f"review-{'phone' if screen is PHONE else 'desktop'}-{scheme}.png"
+            reader.page.screenshot(path=Path(PICTURES) / name)
+    reader.context.close()
+
+
+def test_two_fingers_zoom_and_one_moves_the_page(browser, review):
+    reader = Reader(browser, review, viewport=PHONE, has_touch=True)
+    reader.press("n")
+    reader.loaded()
+    image = reader.page.locator(".pv-image").first
+    fitting = image.bounding_box()["width"]
+    stage = reader.page.locator(".pv-stage").bounding_box()
+    x, y = stage["x"] + stage["width"] / 4, stage["y"] + stage["height"] / 2
+    fingers = reader.context.new_cdp_session(reader.page)
+
+    def touch(kind, *places):
+        points = [{"x": place[0], "y": place[1], "id": number} for number, place in enumerate(places)]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", (x, y - 20), (x, y + 20))
+    touch("touchMove", (x, y - 60), (x, y + 60))
+    touch("touchEnd")
+    before = image.bounding_box()
+    assert before["width"] == pytest.approx(3 * fitting, rel=0.01)
+    touch("touchStart", (x, y))
+    touch("touchMove", (x - 25, y - 40))
+    touch("touchEnd")
+    after = image.bounding_box()
+    assert (round(after["x"] - before["x"]), round(after["y"] - before["y"])) == (-25, -40)
     reader.context.close()
 
 

@@ -23,6 +23,7 @@ from drmamba.errors import DRMambaError, one_line
 from drmamba.files import write_atomic
 from drmamba.images import PageSource
 from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedFile, IsolatedPage
+from drmamba.images.reading.extra_formats import extra_format
 from drmamba.inference.review.reported_pages import ReportedPage
 
 THUMBNAIL = (168, 224)  # pixels; the largest width and height
@@ -153,7 +154,8 @@ def _full_page(
     side: str, path: Path, page: IsolatedPage, number: int, pages: int, folder: PictureFolder
 ) -> str:
     """Return the address of the full page; a copy is made if a browser cannot show the file."""
-    if pages == 1 and path.suffix.lower() in SHOWN_BY_BROWSERS:
+    # Telephones name HEIC files .jpg at times.
+    if pages == 1 and path.suffix.lower() in SHOWN_BY_BROWSERS and not extra_format(path):
         return folder.link(path)
     small = page.width * page.height <= MAX_COPY_PIXELS and max(page.width, page.height) <= MAX_JPEG_SIDE
     if not folder.copies or not small:

@@ -49,7 +49,8 @@
 
   const choice = (page) => (state.decisions[page.id] || {}).choice || "";
   const WORDS = { accept: "accepted", redo: "redo", "": "" };
-  const reasons = (page) => page.warnings.concat(page.problem ? [page.problem] : []);
+  // A page that failed says why; that it cannot be shown either is nothing new.
+  const reasons = (page) => page.warnings.concat(page.problem && page.status !== "failed" ? [page.problem] : []);
 
   function build_list() {
     const seen = new IntersectionObserver((entries) => {
@@ -254,8 +255,8 @@
     return [...groups.values()].map(({ page, options, numbers }) => {
       const several = page.pages > 1;
       number += several ? 1 : 0;
-      const place = several ? `redo/${number}` : page.redo_output; // the other pages of a file are not replaced
-      const output = place ? ["-o", quoted(place)] : [];
+      // The other pages of a file are not replaced; where a page that failed would have gone is not known.
+      const output = ["-o", quoted(several ? `redo/${number}` : page.redo_output || "redo")];
       const base = page.options.map(quoted_option).join(" ");
       const words = ["drmamba binarize", quoted(page.input), ...output, "--overwrite", base, state.shared, options];
       const comment = several && !windows ? `  # for page ${numbers.sort((a, b) => a - b).join(", ")}` : "";
@@ -269,7 +270,7 @@
     const lines = commands();
     by_id("commands").value = lines.join("\n");
     by_id("redo-words").textContent = lines.length
-      ? "Run these in the folder in which the batch was run. A file of several pages is redone as a whole, in a new folder."
+      ? "Run these where the batch was run. A file of several pages is redone as a whole, in a folder of its own."
       : "No page is marked for redoing yet.";
   }
 

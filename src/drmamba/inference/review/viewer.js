@@ -22,7 +22,7 @@
  *   id              names the page; without it, `before` does. A page with the id and the size of the last one keeps
  *                   zoom, place and slider, so that a result can be added to a scan that is already looked at, and
  *                   the full page can take the place of a preview
- *   A picture that cannot be loaded is named in the viewer; nothing is thrown.
+ *   A picture that cannot be loaded is named in the viewer, and a preview of it stays; nothing is thrown.
  *
  * View: fit() · zoomTo(scale, x, y) with scale 1 = 100 % and an optional fixed point in the stage · panBy(x, y) ·
  *   setDivider(0..1) · flip() between all before and all after · goToBox(index) · showBoxes(true | false) ·
@@ -51,9 +51,7 @@
   /** Return a new element with these attributes and children. */
   function make(tag, attributes, ...children) {
     const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes || {})) {
-      if (value !== null && value !== undefined) element.setAttribute(name, value);
-    }
+    for (const [name, value] of Object.entries(attributes || {})) element.setAttribute(name, value);
     element.append(...children);
     return element;
   }
@@ -74,7 +72,7 @@
       this.kinds = Object.assign({}, KINDS, this.options.kinds);
       this.container = container;
       this.pointers = new Map(); // pointer id -> its last place in the stage
-      this.dragging = null; // "page" or "divider"
+      this.dragging = "page"; // or "divider"
       this.turn = 0; // counts the calls of show and clear
       this._build();
       this._listen();
@@ -91,12 +89,13 @@
       const loads = [page.before, page.after].map((address, side) => (address ? load(images[side], address) : null));
       const faults = await Promise.all(loads);
       if (turn !== this.turn) return false;
-      const [before, after] = images.map((image, side) => (faults[side] ? null : image));
+      const id = page.id || page.before;
+      const same = id && id === this.id; // a preview of the same page stays where a picture cannot be loaded
+      const [before, after] = images.map((image, side) => (faults[side] ? same && this.sides[side] : image));
       const measure = after || before || { naturalWidth: 0, naturalHeight: 0 };
       const width = page.width || measure.naturalWidth;
       const height = page.height || measure.naturalHeight;
-      const id = page.id || page.before;
-      const kept = id && id === this.id && width === this.width && height === this.height;
+      const kept = same && width === this.width && height === this.height;
       Object.assign(this, { id, width, height });
       this._fill(before, after, page.boxes, faults.filter(Boolean).join(" "));
       if (!kept) this.divider = 0.5;
@@ -134,8 +133,7 @@
       const smallest = Math.min(stage.width / this.width, stage.height / this.height, 1);
       const factor = clamp(scale, smallest, LARGEST_SCALE) / this.scale;
       this.fits = false;
-      this.x = fixed_x - (fixed_x - this.x) * factor;
-      this.y = fixed_y - (fixed_y - this.y) * factor;
+      Object.assign(this, { x: fixed_x - (fixed_x - this.x) * factor, y: fixed_y - (fixed_y - this.y) * factor });
       this.scale *= factor;
       this._draw();
     }
@@ -208,15 +206,15 @@
 
     /** Put pictures (or null) and marks into the stage and a fault, if there is one, into words. */
     _fill(before, after, boxes, fault) {
-      this.images = [before, after].filter(Boolean);
+      this.sides = [before, after];
+      this.images = this.sides.filter(Boolean);
       this.both = this.images.length === 2;
       this.beforeLayer.replaceChildren(...(before ? [before] : []));
       this.afterLayer.replaceChildren(...(after ? [after] : []));
       this.container.classList.toggle("pv-compares", this.both);
       this.container.classList.toggle("pv-empty", !this.images.length);
       this.container.setAttribute("aria-busy", "false");
-      this.beforeTag.hidden = !before;
-      this.afterTag.hidden = !after;
+      [this.beforeTag.hidden, this.afterTag.hidden] = [!before, !after];
       for (const button of this.buttons) button.disabled = !this.images.length;
       this.flipButton.disabled = !this.both;
       this._setBoxes(boxes || []);
@@ -229,9 +227,9 @@
         element.addEventListener("click", action);
         return element;
       };
-      this.fitButton = button("Fit", "Fit: all of the page (0)", () => this.fit());
-      this.fullButton = button("100 %", "100 %: one page pixel on one screen pixel (1)", () => this.zoomTo(1));
-      this.doubleButton = button("200 %", "200 % (2)", () => this.zoomTo(2));
+      const fit = button("Fit", "Fit: all of the page (0)", () => this.fit());
+      const full = button("100 %", "100 %: one page pixel on one screen pixel (1)", () => this.zoomTo(1));
+      const double = button("200 %", "200 % (2)", () => this.zoomTo(2));
       const out = button("−", "Zoom out (-)", () => this.zoomTo(this.scale / 1.5));
       const into = button("+", "Zoom in (+)", () => this.zoomTo(this.scale * 1.5));
       this.zoomText = make("span", { class: "pv-zoom" });
@@ -243,8 +241,8 @@
       this.boxCount = make("span");
       const box_label = make("label", { class: "pv-switch" }, this.boxSwitch, this.boxCount);
       this.boxTools = make("span", { class: "pv-group" }, box_label, this.nextButton);
-      this.buttons = [this.fitButton, this.fullButton, this.doubleButton, out, into];
-      const sizes = make("span", { class: "pv-group" }, this.fitButton, this.fullButton, this.doubleButton);
+      this.buttons = [fit, full, double, out, into];
+      const sizes = make("span", { class: "pv-group" }, fit, full, double);
       const steps = make("span", { class: "pv-group" }, out, this.zoomText, into);
       const bar = make("div", { class: "pv-bar", role: "group", "aria-label": "View" });
       bar.append(sizes, steps, this.flipButton, this.boxTools);
@@ -285,11 +283,10 @@
       const elements = this.boxes.map((box) => {
         const label = box.label || this._kind(box.kind).name;
         const element = make("div", { class: `pv-box pv-${box.kind}` }, make("span", { class: "pv-box-label" }, label));
-        const percent = (value, whole) => `${(100 * value) / whole}%`;
-        element.style.left = percent(box.left, this.width);
-        element.style.top = percent(box.top, this.height);
-        element.style.width = percent(box.right - box.left, this.width);
-        element.style.height = percent(box.bottom - box.top, this.height);
+        const across = (value) => `${(100 * value) / this.width}%`;
+        const down = (value) => `${(100 * value) / this.height}%`;
+        Object.assign(element.style, { left: across(box.left), width: across(box.right - box.left) });
+        Object.assign(element.style, { top: down(box.top), height: down(box.bottom - box.top) });
         return element;
       });
       this.boxLayer.replaceChildren(...elements);
@@ -353,7 +350,6 @@
 
     _release(event) {
       this.pointers.delete(event.pointerId);
-      if (!this.pointers.size) this.dragging = null;
     }
 
     _slide(event) {
@@ -399,9 +395,8 @@
       this.handle.setAttribute("aria-valuetext", `${per_cent} % ${this.options.beforeLabel.toLowerCase()}`);
       this.stage.style.touchAction = this._wholePageVisible() ? "pan-y" : "none";
       this.zoomText.textContent = this.images.length ? `${Math.round(100 * this.scale)} %` : "";
-      this.fitButton.setAttribute("aria-pressed", String(this.fits));
-      this.fullButton.setAttribute("aria-pressed", String(!this.fits && this.scale === 1));
-      this.doubleButton.setAttribute("aria-pressed", String(!this.fits && this.scale === 2));
+      const pressed = [this.fits, !this.fits && this.scale === 1, !this.fits && this.scale === 2];
+      pressed.forEach((on, number) => this.buttons[number].setAttribute("aria-pressed", String(on)));
       if (this.options.onview) this.options.onview({ scale: this.scale, fit: this.fits, divider: this.divider });
     }
   };
