@@ -25,7 +25,7 @@ from drmamba.inference.records import BEGINNING, BatchReport
 from drmamba.metrics.weight_files import read_weights
 
 MINUTES = float(os.environ.get("DRMAMBA_FUZZ_MINUTES", 0))
-TARGETS = 7
+TARGETS = 8
 EXAMPLES = 60
 
 
@@ -182,3 +182,30 @@ def test_reports(tmp_path, lines):
     path.write_bytes(BEGINNING + b"\n".join(lines))
     with nothing_but(InputError, "report.jsonl"):
         BatchReport(path).close()
+
+
+FORM = (
+    b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\nContent-Type: image/png\r\n\r\nDATA'
+    b'\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="b.png"\r\n\r\nMORE\r\n--x--\r\n'
+)
+
+
+@fuzzed(changes=CHANGES, cut=st.integers(1, 100), piece=st.integers(1, 200), kind=st.binary(max_size=20))
+def test_forms(tmp_path, changes, cut, piece, kind):
+    pytest.importorskip("fastapi", reason="the service needs the extra web")
+    from drmamba.config import ServiceConfig
+    from drmamba.service.problems import Problem
+    from drmamba.service.upload import Form
+
+    folder = tmp_path / os.urandom(8).hex()
+    folder.mkdir()
+    for content_type in ("multipart/form-data; boundary=x", kind.decode("latin-1")):
+        with nothing_but(Problem, ""):
+            form = Form(folder, ServiceConfig(max_files=3), content_type)
+            data = changed(FORM, changes, cut)
+            with contextlib.closing(form):
+                for start in range(0, len(data), piece):
+                    form.write(data[start : start + piece])
+                form.finish()
+            assert all(file.path.parent == folder and "/" not in file.name for file in form.files)
+    assert len(list(folder.iterdir())) <= 4

@@ -45,20 +45,21 @@ def test_what_is_kept_can_be_chosen(dark):
     assert post(dark, SCAN, params={"keep": "pictures"}).status_code == 422
 
 
-@pytest.mark.parametrize("form", ["png", "tiff", "pdf"])
-def test_the_same_bytes_as_the_command_line(tmp_path, form):
+def test_the_same_bytes_as_the_command_line(tmp_path):
+    """The embedded network; test_settings.py compares all settings and formats with a smaller one."""
     bitmap = Bitmap.pack(text_page(140, 100) < 128, 200.0)
     sources = {"scan.png": SCAN, "two.tif": encode([bitmap, bitmap], ".tif")}
     network, provenance, sha256 = load_model("lite")
     with Binarizer(network, provenance=provenance, sha256=sha256) as binarizer, running(binarizer) as server:
         for name, data in sources.items():
             (tmp_path / name).write_bytes(data)
-            answer = post(server, data, name, params={"format": form, "threshold": 0.4})
-            links = [answer] if name == "scan.png" or form != "png" else fetched(server, answer)
-            words = [str(tmp_path / name), "-o", str(tmp_path / f"{name}-{form}"), "--threshold", "0.4"]
-            result = CliRunner().invoke(group, ["binarize", *words, "--format", form])
+            answer = post(server, data, name, params={"threshold": 0.4})
+            links = [answer] if name == "scan.png" else fetched(server, answer)
+            out = tmp_path / f"{name}-out"
+            words = ["binarize", str(tmp_path / name), "-o", str(out), "--threshold", "0.4"]
+            result = CliRunner().invoke(group, words)
             assert result.exit_code == 0, result.stderr
-            made = sorted((tmp_path / f"{name}-{form}").iterdir())
+            made = sorted(out.iterdir())
             assert [path.read_bytes() for path in made] == [link.content for link in links]
 
 

@@ -23,7 +23,7 @@ from stand_in import text_page
 httpx = pytest.importorskip("httpx")
 FULL = bool(os.environ.get("DRMAMBA_FULL"))
 CLIENTS = 16
-REQUESTS, ROUNDS, SIDE = (200, 5, 1000) if FULL else (32, 1, 160)
+REQUESTS, ROUNDS, SIDE = (200, 5, 1000) if FULL else (16, 1, 160)
 
 
 @pytest.fixture(scope="module")

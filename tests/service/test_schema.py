@@ -20,7 +20,7 @@ CHECKS = [
     response_schema_conformance,
     status_code_conformance,
 ]
-EXAMPLES = 300 if os.environ.get("DRMAMBA_FULL") else 12
+EXAMPLES = 300 if os.environ.get("DRMAMBA_FULL") else 5
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """The settings of the API: all of the command's, with its bytes; what is not a setting is refused by name."""
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from running_service import SCAN, png, post, problem, text_page
@@ -114,4 +115,5 @@ def test_windows_that_would_take_hours_are_refused(dark):
 def test_large_windows_count_against_the_memory(dark, monkeypatch):
     monkeypatch.setattr(dark.service.engine.ledger, "total", 60_000_000)
     assert post(dark).status_code == 200
-    problem(post(dark, params={"window": 4096}), 413, limit="pixels")
+    for page in (SCAN, png(np.zeros((1, 1), np.uint8))):
+        problem(post(dark, page, params={"window": 4096}), 413, limit="pixels")

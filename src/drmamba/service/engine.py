@@ -98,6 +98,8 @@ class ConversionEngine:
         self._pool = ThreadPoolExecutor(self.threads, "drmamba-request")
         self._reading = ThreadPoolExecutor(1, "drmamba-reading")
         self._pool.submit(self._warm_up)
+        if limits.page:  # People wait for the first picture, so a decoder is started before it is needed.
+            self._reading.submit(lambda: self._reader().started())
 
     def submit(self, request: ConversionRequest) -> Future[list[FileOutcome]]:
         """Work on a request when a thread is free."""

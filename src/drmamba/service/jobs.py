@@ -49,6 +49,7 @@ class Job:
     task: asyncio.Task[None] | None = None
     touched: float = field(default_factory=time.monotonic)  # when somebody asked about it
     exploration: WorkProgress | None = None  # of a page that is being explained
+    changing: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while the settings change
 
     @property
     def working(self) -> bool:
@@ -113,18 +114,20 @@ class JobBook:
 
     def add(self, uploads: ReceivedUploads, settings: RequestSettings) -> Job:
         """Start a job with files that have been received."""
-        self.service.refuse_if_full()
+        job = Job(uploads, settings)
+        self._start(job)
         while len(self.jobs) >= MAX_JOBS and self.make_room(0):
             continue
-        job = Job(uploads, settings)
         self.jobs[job.id] = job
-        self._start(job)
         return job
 
     def get(self, name: str) -> Job:
         """Return a job by its name, which lives on because somebody asked for it."""
         self.sweep()
         job = self.jobs.get(name)
+        if job is not None and not job.uploads.folder.is_dir():  # removed by a cleaner of temporary folders
+            self.drop(job)
+            job = None
         if job is None:
             raise Problem(404, "gone", GONE)
         job.touched = time.monotonic()
@@ -132,14 +135,21 @@ class JobBook:
 
     async def restart(self, job: Job, settings: RequestSettings) -> None:
         """Convert the files of a job again with other settings; work in progress ends first."""
-        if job.working:
-            await self.stop(job)
-        self.service.refuse_if_full()
-        if job.request is not None:
-            shutil.rmtree(job.request.folder, ignore_errors=True)
-        self._dropped(job)
-        job.settings = settings
-        self._start(job)
+        async with job.changing:
+            if job.working:
+                await self.stop(job)
+            if job.id not in self.jobs:
+                raise Problem(404, "gone", GONE)
+            old, before = job.request, job.settings
+            job.settings = settings
+            try:
+                self._start(job)
+            except BaseException:
+                job.settings = before
+                raise
+            if old is not None:
+                shutil.rmtree(old.folder, ignore_errors=True)
+            self._dropped(job)
 
     async def stop(self, job: Job) -> None:
         """Cancel the work on a job and wait until it has ended, which takes one window at most."""
@@ -182,11 +192,15 @@ class JobBook:
             self.drop(job)
 
     def _start(self, job: Job) -> None:
+        """Take a place in the queue and begin; if that is impossible, the job stays as it is."""
+        folder = job.uploads.folder / str(job.run + 1)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self.service.place())
+            folder.mkdir(exist_ok=True)
+            place = stack.pop_all()  # which the work gives back
         job.run += 1
         job.files = [JobFile(upload.name) for upload in job.uploads.files]
         job.status, job.problem = "waiting", None
-        folder = job.uploads.folder / str(job.run)
-        folder.mkdir()
         # A list or a number is changed by the thread that works; the event loop's thread only reads them.
         job.request = ConversionRequest(
             job.uploads.files,
@@ -196,13 +210,13 @@ class JobBook:
             page_done=lambda number, page, files=job.files: files[number].pages.append(page),  # type: ignore[misc]
             file_done=lambda number, outcome, files=job.files: _close(files[number], outcome),  # type: ignore[misc]
         )
-        job.task = asyncio.get_running_loop().create_task(self._work(job, job.request))
+        job.task = asyncio.get_running_loop().create_task(self._work(job, job.request, place))
 
-    async def _work(self, job: Job, request: ConversionRequest) -> None:
+    async def _work(self, job: Job, request: ConversionRequest, place: contextlib.ExitStack) -> None:
         started = time.monotonic()
         work = None
         try:
-            with self.service.place():
+            with place:
                 work = asyncio.wrap_future(self.service.engine.submit(request))
                 while not work.done():
                     if request.watch.progress.started and job.status == "waiting":

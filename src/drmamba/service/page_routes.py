@@ -20,6 +20,7 @@ FILES = {
     "page.js": (PAGE, "page.js", SCRIPT),
     "requests.js": (PAGE, "requests.js", SCRIPT),
     "settings.js": (PAGE, "settings.js", SCRIPT),
+    "page_facts.js": (PAGE, "page_facts.js", SCRIPT),
     "page_list.js": (PAGE, "page_list.js", SCRIPT),
     "words.js": (PAGE, "words.js", SCRIPT),
     "icon.svg": (PAGE, "icon.svg", "image/svg+xml"),
@@ -30,9 +31,10 @@ FILES = {
     "papyrus.jpg": ("drmamba.service.samples", "papyrus.jpg", "image/jpeg"),
 }
 DOCS_FILES = {
+    "docs.css": (PAGE, "docs.css", STYLE),
     "docs.js": (PAGE, "docs.js", SCRIPT),
-    "page.css": FILES["page.css"],
     "icon.svg": FILES["icon.svg"],
+    "page.css": FILES["page.css"],
 }
 UNTRAINED = (
     '<p class="untrained" role="note"><strong>This model is untrained.</strong> The page shows how the program works, '

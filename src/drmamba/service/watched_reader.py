@@ -101,4 +101,4 @@ class PageEstimate:
 def _shrunk(page: IsolatedPage, twentieths: int) -> tuple[int, int]:
     """Return the height and width of a page of the same shape with so many twentieths of its pixels."""
     side = math.sqrt(twentieths / 20)
-    return int(page.height * side), int(page.width * side)
+    return max(1, int(page.height * side)), max(1, int(page.width * side))

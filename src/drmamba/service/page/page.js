@@ -1,5 +1,6 @@
 /* The web page: one job at a time, from the upload to the downloads. All work is done by the API. */
 
+import { boxesOf, downloadRows, flagsOf } from "./page_facts.js";
 import { failuresOf, pagesOf, showPages } from "./page_list.js";
 import { call, picture, startJob } from "./requests.js";
 import { SettingsForm } from "./settings.js";
@@ -7,6 +8,7 @@ import { duration, facts, LAYERS, numbers, RIGHT_SIDES, sentence, share, stage }
 
 const POLL_MILLISECONDS = 400;
 const RETRY_MILLISECONDS = 2000; // while the service does not answer
+const ALIVE_MILLISECONDS = 60_000; // the service removes a job that nobody asks about
 const SHOWN_BY_BROWSERS = ["image/jpeg", "image/png", "image/webp", "image/bmp"];
 const find = (id) => document.getElementById(id);
 
@@ -201,55 +203,7 @@ function renderPage() {
   if (!page) return;
   find("facts").textContent = sentence(facts(page));
   find("flags").replaceChildren(...flagsOf(page));
-  renderDownloads(base, page);
-}
-
-function boxesOf(page) {
-  return Object.entries((page && page.boxes) || {}).flatMap(([kind, boxes]) =>
-    boxes.map(([left, top, right, bottom]) => ({ kind, left, top, right, bottom })),
-  );
-}
-
-/** Return the flags as list items; warnings come first and look different from notes. */
-function flagsOf(page) {
-  const notes = page.notes.filter((words) => !page.warnings.includes(words));
-  const item = (words, kind, name) => {
-    const line = document.createElement("li");
-    line.className = kind;
-    const strong = document.createElement("strong");
-    strong.textContent = name;
-    line.append(strong, " ", sentence(words));
-    return line;
-  };
-  if (!page.notes.length) return [item("nothing is unusual about this page", "fine", "✓")];
-  return [
-    ...page.warnings.map((words) => item(words, "warning", "⚠ Look at this page:")),
-    ...notes.map((words) => item(words, "note", "Note:")),
-  ];
-}
-
-function renderDownloads(base, page) {
-  const row = (words, address, formats) => {
-    const line = document.createElement("div");
-    line.className = "download-row";
-    const name = document.createElement("span");
-    name.textContent = words;
-    const links = formats.map(([format, label]) => {
-      const link = document.createElement("a");
-      Object.assign(link, { href: `${address}?format=${format}`, download: "", className: "button", textContent: label });
-      link.setAttribute("aria-label", `${words}, ${label}`);
-      return link;
-    });
-    line.append(name, ...links);
-    return line;
-  };
-  const rows = [row("This page", `${base}/download`, [["png", "PNG"], ["tiff", "TIFF (G4)"], ["pdf", "PDF"]])];
-  const count = pagesOf(job).filter((one) => one.status === "done").length;
-  if (count > 1 && !working()) {
-    const all = [["zip", "ZIP of PNG"], ["tiff", "TIFF (G4)"], ["pdf", "PDF"]];
-    rows.push(row(`All ${count} pages`, `v1/jobs/${job.id}/download`, all));
-  }
-  find("downloads").replaceChildren(...rows);
+  find("downloads").replaceChildren(...downloadRows(base, job, working()));
 }
 
 /** Show no explained layer any more. */
@@ -407,6 +361,7 @@ async function main() {
   const parameters = described.paths["/v1/jobs"].post.parameters;
   form = new SettingsForm(find("settings-main"), find("settings-more"), parameters, settingsChanged);
   await resume();
+  setInterval(() => job && !working() && !work && poll(turn), ALIVE_MILLISECONDS);
 }
 
 main();
