@@ -14,13 +14,13 @@ FONT_PLACES = {place: os.environ.get(place) for place in ("XDG_DATA_DIRS", "XDG_
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The long rounds of fault and load tests, an hour or so, are asked for."""
+    """Add options for the long rounds of fault, load and fuzz tests, which take an hour or so."""
     parser.addoption("--full", action="store_true", help="full rounds of kills, damaged files and requests")
     parser.addoption("--fuzz-minutes", type=float, default=0.0, help="minutes that all fuzz targets share")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell the test files before they are collected, and let every machine do the same.
+    """Set the environment before test files are collected, so that tests do the same on every machine.
 
     Child processes inherit the environment, so they too see only the fonts that come with matplotlib, and do not ask
     the Hub.

@@ -1,4 +1,4 @@
-"""Legibility: pale and noisy ink is told from ink that can be read, and pages are degraded anew until it can."""
+"""Legibility: invisible ink is distinguished from ink that can be seen, and pages are degraded anew until it can."""
 
 import numpy as np
 import pytest

@@ -13,7 +13,7 @@ from drmamba.model.network import DRMamba
 
 
 def small(**changes) -> ModelConfig:
-    """A network that builds and runs in a blink."""
+    """A network that is built and run quickly."""
     return replace(
         ModelConfig(
             encoder="convnext_atto",

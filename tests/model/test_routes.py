@@ -1,4 +1,4 @@
-"""Kept routes, fused again: the same logits as a whole forward pass with that knob."""
+"""Kept routes, fused again: the same logits as a whole forward pass with that `suppress`."""
 
 import pytest
 import torch

@@ -14,7 +14,7 @@ from drmamba.errors import ConfigError, MissingExtra, install_command
 
 @pytest.fixture
 def sources(tmp_path, monkeypatch):
-    """Four pages, and a network of one line behind the command."""
+    """Four pages, and a stand-in for the network that the command loads."""
     import drmamba.inference.binarizer as module
 
     monkeypatch.setattr(module, "load_model", lambda *_: (Darkness(), Provenance(trained=True), "dark"))

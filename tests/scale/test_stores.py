@@ -112,7 +112,7 @@ def test_what_is_there_is_skipped_and_what_is_missing_made(dark, place):
 
 
 class Torn:
-    """A file system whose line dies in the middle of every upload."""
+    """A file system whose connection breaks in the middle of every upload."""
 
     def __init__(self, files):
         self.files = files

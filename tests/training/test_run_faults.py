@@ -1,4 +1,4 @@
-"""Runs meet damaged files, other runs and leftovers."""
+"""Runs with damaged files, beside other runs, and after runs that were killed."""
 
 import json
 import subprocess

@@ -39,7 +39,7 @@ def test_time_left_follows_the_speed() -> None:
 
 
 class Times:
-    """A clock that is told how long things take."""
+    """A clock that advances by given durations."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -60,6 +60,12 @@ def records(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the plots, which take most of the time, where only the text is tested."""
+    monkeypatch.setattr("drmamba.experiments.studies.ablation_report.plot_table", lambda *_: None)
+
+
 def test_the_report_shows_ours_beside_the_papers(records: Path, tmp_path: Path) -> None:
     text = write_report(records, tmp_path / "ablations.md")
     assert text == (tmp_path / "ablations.md").read_text()
@@ -75,6 +81,7 @@ def test_the_report_shows_ours_beside_the_papers(records: Path, tmp_path: Path) 
     assert "EfficientNet-Lite0, untrained" in text
 
 
+@pytest.mark.usefixtures("no_plots")
 def test_differences_are_paired_and_have_intervals(records: Path, tmp_path: Path) -> None:
     lines = write_report(records, tmp_path / "a.md", ["components"]).splitlines()
     a4 = next(line for line in lines if line.startswith("| A4 | A3 (the row above)"))
@@ -86,6 +93,7 @@ def test_differences_are_paired_and_have_intervals(records: Path, tmp_path: Path
     assert "one value only" in one  # a single seed has no interval
 
 
+@pytest.mark.usefixtures("no_plots")
 def test_claims_need_intervals(records: Path, tmp_path: Path) -> None:
     text = write_report(records, tmp_path / "ablations.md")
 
@@ -103,12 +111,14 @@ def test_claims_need_intervals(records: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.usefixtures("no_plots")
 def test_the_use_of_routes_is_averaged(records: Path, tmp_path: Path) -> None:
     text = write_report(records, tmp_path / "a.md", ["components"])
     assert "| A4 | -40.00 FM, 2.50 % |" in text
     assert "| A3 | -30.00 FM, 2.50 % |" in text
 
 
+@pytest.mark.usefixtures("no_plots")
 def test_what_is_missing_is_said(records: Path, tmp_path: Path) -> None:
     text = write_report(records, tmp_path / "a.md").partition("## What is missing")[2]
     assert "- components, A0: seeds 0, 1, 2\n" in text
