@@ -13,7 +13,15 @@ from drmamba.config.data import (
 )
 from drmamba.config.engine import EngineConfig, ScaleConfig
 from drmamba.config.hub import PushConfig
-from drmamba.config.inference import KEPT, PROTOCOLS, InferenceConfig, Keep, Precision, WindowConfig
+from drmamba.config.inference import (
+    KEPT,
+    PROTOCOLS,
+    ExportPrecision,
+    InferenceConfig,
+    Keep,
+    Precision,
+    WindowConfig,
+)
 from drmamba.config.losses import LOSS_TERMS, LossConfig
 from drmamba.config.model import (
     CONVENTIONS,
@@ -49,6 +57,7 @@ __all__ = [
     "Directions",
     "ENCODERS",
     "EngineConfig",
+    "ExportPrecision",
     "InferenceConfig",
     "KEPT",
     "Keep",
