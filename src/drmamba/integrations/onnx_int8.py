@@ -69,7 +69,8 @@ def quantizable(graph: Any) -> list[str]:
     The first convolution, of the levels themselves, has three channels and gains nothing.
     """
     widths = {one.name: one.dims[1] for one in graph.initializer if PART in one.name and len(one.dims) == 4}
-    names, made = [], set()
+    names: list[str] = []
+    made: set[str] = set()
     for node in graph.node:
         is_convolution = node.op_type == "Conv" and widths.get(node.input[1], 0) > 3
         if is_convolution or (node.op_type in FOLLOWING and not made.isdisjoint(node.input)):
