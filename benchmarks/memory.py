@@ -1,6 +1,6 @@
 """Peak resident memory of `drmamba binarize` on a large page, all its processes together.
 
-    python benchmarks/memory.py                        # 100 megapixels as TIFF, PNG and JPEG, under 1.5 GB
+    python benchmarks/memory.py                        # 100 megapixels as TIFF, PNG and JPEG, under 1 GB
     python benchmarks/memory.py --side 30000 --kinds tif --sparse
 
 The page is made here: text-like strokes on shaded paper. `--sparse` leaves most of it white, which changes the
@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--kinds", default="tif,png,jpg")
     parser.add_argument("--sparse", action="store_true")
     parser.add_argument("--grey", action="store_true")
-    parser.add_argument("--limit", type=float, default=1500, help="megabytes of RSS that must not be passed")
+    parser.add_argument("--limit", type=float, default=1000, help="megabytes of RSS that must not be passed")
     parser.add_argument("options", nargs="*", help="further options of drmamba binarize, after --")
     args = parser.parse_args()
     Image.MAX_IMAGE_PIXELS = None
