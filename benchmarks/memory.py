@@ -1,6 +1,6 @@
 """Peak resident memory of `drmamba binarize` on a large page, all its processes together.
 
-    python benchmarks/memory.py                        # 100 megapixels as TIFF, PNG and JPEG, under 1.5 GB
+    python benchmarks/memory.py                        # 100 megapixels as TIFF, PNG and JPEG, under 1 GB
     python benchmarks/memory.py --side 30000 --kinds tif --sparse
 
 The page, text-like strokes on shaded paper, is made here. `--sparse` leaves most of it white, which changes the time
@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--kinds", default="tif,png,jpg")
     parser.add_argument("--sparse", action="store_true")
     parser.add_argument("--grey", action="store_true")
-    parser.add_argument("--limit", type=float, default=1500, help="Fail above this many megabytes of RSS.")
+    parser.add_argument("--limit", type=float, default=1000, help="Fail above this many megabytes of RSS.")
     parser.add_argument("options", nargs="*", help="Pass these options to drmamba binarize; they follow --.")
     args = parser.parse_args()
     Image.MAX_IMAGE_PIXELS = None

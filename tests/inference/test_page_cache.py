@@ -6,6 +6,7 @@ from stand_in import binarizer, save, text_page
 
 from drmamba.images import ArraySource, PageSource
 from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedPage
+from drmamba.inference import page_cache
 from drmamba.inference.conversion import FileConversion
 from drmamba.inference.jobs import FileJob
 from drmamba.inference.memory import MemoryLedger
@@ -90,3 +91,10 @@ def test_a_conversion_reads_a_page_once_if_it_fits_and_twice_if_not(dark, tmp_pa
             assert sum(read) == 700 * passes
             results.append((tmp_path / f"{passes}.png").read_bytes())
     assert results[0] == results[1]
+
+
+def test_a_very_large_page_is_read_again_whatever_the_limit(monkeypatch):
+    source = CountingSource(text_page(70, 60))
+    assert page_cache.cached(source, 10**12) is not source
+    monkeypatch.setattr(page_cache, "LARGEST_CACHE", 3 * 70 * 60 - 1)
+    assert page_cache.cached(source, 10**12) is source

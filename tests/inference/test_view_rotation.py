@@ -15,7 +15,7 @@ from drmamba.inference import view
 from drmamba.inference.analysis import analyse_page
 from drmamba.inference.analysis.orientation import orientation_score
 from drmamba.inference.binarizer import Binarizer
-from drmamba.inference.view import LEVEL_SCORE, is_rotated, with_rotation
+from drmamba.inference.view import LEVEL_SCORE, TRIAL_SIDE, busiest, is_rotated, with_rotation
 from drmamba.model.network import Output
 
 
@@ -120,3 +120,26 @@ def test_the_papers_protocol_turns_nothing():
         rows = ArraySource(np.rot90(lines()))
         assert made.view(rows, analyse_page(rows), made.config).rotated
         assert not made.view(rows, analyse_page(rows), PROTOCOLS["paper"]).rotated
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.0, 2.5])
+def test_a_trial_costs_no_more_on_an_enlarged_page(scale):
+    seen = []
+
+    def predict(windows):
+        for window in windows:
+            seen.append(window.shape)
+            yield np.zeros(window.shape[:2], np.float32)
+
+    is_rotated(0.0, [np.full((TRIAL_SIDE, TRIAL_SIDE, 3), 200, np.uint8)], scale, predict)
+    assert len(seen) == 2
+    assert max(max(shape) for shape in seen) <= TRIAL_SIDE
+
+
+def test_the_busiest_square_of_a_tile_is_tried():
+    tile = np.full((256, 200, 3), 220, np.uint8)
+    tile[190:250:4, 110:190] = 30
+    found = busiest(tile, 100)
+    assert found.shape == (100, 100, 3)
+    assert (found < 100).sum() > 0.75 * (tile < 100).sum()
+    assert busiest(tile, 256) is tile

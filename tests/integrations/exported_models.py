@@ -66,3 +66,17 @@ def text_page(height, width):
         for left in range(6, width - 6, 12):
             page[top : top + rng.integers(8, 18), left : left + 4] -= rng.uniform(60, 140)
     return np.repeat(np.clip(page, 0, 255).astype(np.uint8)[:, :, None], 3, axis=2)
+
+
+class Strides(nn.Module):
+    """An encoder of four convolutions: what is exported quickly."""
+
+    def __init__(self, widths):
+        super().__init__()
+        inputs, steps = (3, *widths[:-1]), (4, 2, 2, 2)
+        self.layers = nn.ModuleList(
+            nn.Conv2d(a, b, step, step) for a, b, step in zip(inputs, widths, steps, strict=True)
+        )
+
+    def forward(self, x):
+        return [x := layer(x) for layer in self.layers]

@@ -115,8 +115,9 @@ INFERENCE, ENGINE, SCALE, WINDOWS = InferenceConfig(), EngineConfig(), ScaleConf
 @click.option("--stride", type=int, help="The step of the sliding window in pixels; a smaller one is slower and "
               f"smoother. [default: {WINDOWS.stride}]")  # fmt: skip
 @click.option("--precision", type=click.Choice(get_args(Precision)),
-              help="The number format of the network; auto is float32, and bfloat16 is faster with --runtime torch on "
-              f"hardware that computes in it. [default: {INFERENCE.precision}]")  # fmt: skip
+              help="The number format of the network; auto is that of the model file. int8 needs a model that "
+              "`drmamba export` wrote in int8, and bfloat16 --runtime torch on hardware that computes in it. "
+              f"[default: {INFERENCE.precision}]")  # fmt: skip
 @device_option
 @runtime_option
 @workers_option

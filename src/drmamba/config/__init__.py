@@ -16,6 +16,7 @@ from drmamba.config.hub import PushConfig
 from drmamba.config.inference import (
     KEPT,
     PROTOCOLS,
+    ExportPrecision,
     InferenceConfig,
     Keep,
     Pictures,
@@ -60,6 +61,7 @@ __all__ = [
     "Directions",
     "ENCODERS",
     "EngineConfig",
+    "ExportPrecision",
     "InferenceConfig",
     "KEPT",
     "Keep",

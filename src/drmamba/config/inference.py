@@ -24,7 +24,8 @@ class WindowConfig(Config):
         self.require("stride", 1 <= self.stride <= self.window, f"from 1 to the window's {self.window}")
 
 
-Precision = Literal["auto", "float32", "bfloat16"]
+Precision = Literal["auto", "float32", "int8", "bfloat16"]
+ExportPrecision = Literal["float32", "int8"]
 Keep = Literal["text", "all"]
 Pictures = Literal["dither", "threshold", "white", "grey"]
 # The ink convention that each choice stands for.

@@ -18,7 +18,7 @@ from drmamba.images.reading.decoder_process import DecoderProcess, IsolatedPage
 from drmamba.inference.binarizer import BinarizedPage, Binarizer
 from drmamba.inference.jobs import FileJob
 from drmamba.inference.memory import MemoryLedger, estimate_page, page_memory, page_threads
-from drmamba.inference.page_cache import CachedSource, cache_bytes
+from drmamba.inference.page_cache import LARGEST_CACHE, CachedSource, cache_bytes
 from drmamba.inference.page_progress import PageProgress
 from drmamba.inference.quality import Quality
 from drmamba.inference.records import FoundRecord, Origin, PageRecord, found_record
@@ -233,7 +233,7 @@ class FileConversion:
         """Binarize a page; return its quality and its file, which is written, or its part of a document."""
         pages, reader = page.file.pages, page.file.decoder
         need, cache = self._estimate(page), cache_bytes(page)
-        if need + cache > self._cache_limit:
+        if cache > LARGEST_CACHE or need + cache > self._cache_limit:
             cache = 0
         with self.ledger.hold(need + cache, job.source):
             watch = self.progress.page(job.source, number, pages)

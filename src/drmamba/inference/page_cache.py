@@ -9,6 +9,7 @@ import numpy as np
 from drmamba.images import RGB, ArraySource, PageSource
 
 BYTES_PER_PIXEL = 3  # bytes; an RGB pixel
+LARGEST_CACHE = 150_000_000  # bytes; larger pages are decoded again, which costs little beside the network
 
 
 class CachedSource(PageSource):
@@ -39,4 +40,4 @@ def cache_bytes(source: PageSource) -> int:
 
 def cached(source: PageSource, limit: int) -> PageSource:
     """Return the page with a cache if that takes at most `limit` bytes, otherwise the page itself."""
-    return CachedSource(source) if 0 < cache_bytes(source) <= limit else source
+    return CachedSource(source) if 0 < cache_bytes(source) <= min(limit, LARGEST_CACHE) else source

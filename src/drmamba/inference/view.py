@@ -42,6 +42,7 @@ RESAMPLING = Image.Resampling.BICUBIC
 REACH = 3  # source pixels at scale 1; a resampled pixel depends on no source pixel further away
 
 LEVEL_SCORE = 0.5  # orientation score; lines are level from this on and seem rotated below its negative
+TRIAL_SIDE = 256  # pixels; the network sees no more of a tile, however much the page is enlarged
 ROTATED_INK_RATIO = 1.25  # rotate if rotated tiles yield this many times more ink; the inverse if lines agree
 
 CLEAN_NOISE = 0.015  # of the contrast; the paper of a scan has more noise than this
@@ -129,10 +130,30 @@ def is_rotated(orientation: float, tiles: Sequence[RGB], scale: float, predict: 
     """Return whether lines run up or down, by the orientation score and by the ink found on tiles, both ways."""
     if orientation >= LEVEL_SCORE:
         return False
-    seen = [ScaledSource(ArraySource(tile), scale).read() for tile in tiles]
+    side = max(1, round(TRIAL_SIDE / max(1.0, scale)))
+    seen = [ScaledSource(ArraySource(busiest(tile, side)), scale).read() for tile in tiles]
     level = sum(_ink(predict, tile) for tile in seen)
     rotated = sum(_ink(predict, np.rot90(tile)) for tile in seen)
     return rotated > level * (ROTATED_INK_RATIO if orientation > -LEVEL_SCORE else 1 / ROTATED_INK_RATIO)
+
+
+def busiest(tile: RGB, side: int) -> RGB:
+    """Return the square of a tile where most changes from pixel to pixel; an enlarged tile would cost too much."""
+    if max(tile.shape[:2]) <= side:
+        return tile
+    levels = tile.mean(2, dtype=np.float32)
+    steps = np.zeros_like(levels)
+    steps[1:] += np.abs(np.diff(levels, axis=0))
+    steps[:, 1:] += np.abs(np.diff(levels, axis=1))
+    tops, lefts = (
+        sorted({*range(0, max(1, length - side), max(1, side // 2)), max(0, length - side)})
+        for length in levels.shape
+    )
+    top, left = max(
+        ((top, left) for top in tops for left in lefts),
+        key=lambda corner: steps[corner[0] : corner[0] + side, corner[1] : corner[1] + side].sum(),
+    )
+    return np.ascontiguousarray(tile[top : top + side, left : left + side])
 
 
 def _ink(predict: Predict, tile: RGB) -> int:

@@ -235,6 +235,26 @@ def split_by_job(graph: Any, choice: Any) -> None:
             one.CopyFrom(declared[one.name])
 
 
+def sort_nodes(graph: Any) -> None:
+    """Bring nodes to an order in which they can run; what their subgraphs read counts as well."""
+    nodes = list(graph.node)
+    made_by = {name: place for place, node in enumerate(nodes) for name in node.output}
+    order: dict[int, None] = {}
+
+    def add(place: int) -> None:
+        if place in order:
+            return
+        for name in sorted(_read([nodes[place]])):
+            if name in made_by:
+                add(made_by[name])
+        order[place] = None
+
+    for place in range(len(nodes)):
+        add(place)
+    graph.ClearField("node")
+    graph.node.extend(nodes[place] for place in order)
+
+
 def _needed(graph: Any, names: set[str]) -> set[int]:
     """Return the indices of the nodes from which these values are computed."""
     wanted, found = set(names), set()

@@ -75,6 +75,7 @@ class OnnxRuntime(Runtime):
         self.weights_sha256 = facts.get("weights_sha256", "")  # hash of the file that this one was made from
         self.parameters = int(facts["parameters"]) if "parameters" in facts else None
         self.gflops = float(facts["gflops_512"]) if "gflops_512" in facts else None
+        self.precisions = ("int8",) if facts.get("precision") == "int8" else ("float32",)
         shapes = {one.name: one.shape for one in self._session.get_inputs()}
         # The config of an older file may name inputs that the file does not have; its windows stand alone.
         self.conventions = self.model.conventions if "convention" in shapes else ()
@@ -99,7 +100,7 @@ class OnnxRuntime(Runtime):
         network: Any,  # noqa: ARG002
         windows: Windows,
         suppress: float,
-        precision: Precision = "float32",  # noqa: ARG002  it is the only one
+        precision: Precision = "float32",  # noqa: ARG002  the file has one only
         *,
         convention: int = 0,
         page: PageArrays | None = None,
