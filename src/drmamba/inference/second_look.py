@@ -73,7 +73,7 @@ def plan_looks(
         width = float(np.average([one.stroke_width for one in comparison.wide], weights=pixels)) * reduction
         for one in comparison.wide:
             zoom = witness.structures.levels[one.level].zoom
-            missing |= grown(enlarged(one.missing, zoom, shape), 2 * zoom + 1)
+            missing |= grown(enlarged(one.mask, zoom, shape), 2 * zoom + 1)
         looks.append(_look(source, config, view, missing, width, reduction, stroke_width))
     if comparison.fine.any():
         fine = comparison.fine

@@ -40,7 +40,6 @@ LOST_PIXELS = 40  # pixels as dark as ink; a tile with fewer has lost nothing
 WIDE_DARKNESS = 0.95  # of the ink's darkness; wide ink is darker than strokes, which are blurred
 WIDE_SHARP_EDGE = 0.7  # of its edge; so much of a wide structure's edge is sharp
 WIDE_COVERED = 64  # of 255; a wide structure is found where so much of a pixel of its level is ink
-WIDE_LOST = 9  # pixels of its level; a wide structure that misses fewer is whole
 LEAST_INK = 50  # pixels; the darkness of ink cannot be measured on fewer
 LINE_LENGTH = 61  # pixels; straight structures of this length are rules, which may be paler than ink
 BORDER = 25  # pixels; fine structures so near to the edge of the page are its own edge or a shadow of it
@@ -74,12 +73,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class WideStructure:
-    """A structure of a coarse level that the result does not have, or not as a whole."""
+    """A structure of a coarse level that the result does not have."""
 
     level: int
     mask: Mask  # on its level
-    missing: Mask  # the part of it that the result does not have
-    pixels: int  # pixels of the reduced page that are missing
+    pixels: int  # pixels of the reduced page
     stroke_width: float  # pixels of the reduced page
 
 
@@ -139,10 +137,10 @@ class Witness:
             part = reduced(ink, level.zoom)
             dark = level.darkness > max(floor, WIDE_DARKNESS * darkness * 2 / 3)
             missing = dark & ~grown(part > WIDE_COVERED, 3)
-            if not missing.any():
+            names, count = labelled(missing)
+            if not count:
                 continue
-            names, count = labelled(dark)
-            edge = dark & ~lowest(dark.view(np.uint8), 3).view(np.bool_)
+            edge = missing & ~lowest(missing.view(np.uint8), 3).view(np.bool_)
             sharp = highest(level.slope, 3) > SHARPNESS * level.darkness
             sizes = np.bincount(names.ravel(), minlength=count + 1)
             edges = np.bincount(names[edge], minlength=count + 1)
@@ -153,8 +151,7 @@ class Witness:
             at_border[0] = False
             if at_border.any():
                 margins |= enlarged(grown(at_border[names], 5), level.zoom, ink.shape)
-            lost = np.bincount(names[missing], minlength=count + 1)
-            clear = (lost >= WIDE_LOST) & ~at_border & (sharp_edges >= WIDE_SHARP_EDGE * np.maximum(edges, 1))
+            clear = (sizes >= 9) & ~at_border & (sharp_edges >= WIDE_SHARP_EDGE * np.maximum(edges, 1))
             clear[0] = False
             if count > MAX_WIDE:
                 continue
@@ -165,8 +162,7 @@ class Witness:
                 if self._ignored is not None and _mostly(self._ignored, mask, level.zoom):
                     continue
                 width = 2 * sizes[name] / max(1, edges[name]) * level.zoom
-                pixels = int(lost[name]) * level.zoom**2
-                found.append(WideStructure(number, mask, mask & missing, pixels, float(width)))
+                found.append(WideStructure(number, mask, int(sizes[name]) * level.zoom**2, float(width)))
         return tuple(found), margins
 
     def _causeless(self, ink: Mask, least: float) -> NDArray[np.int64]:
@@ -183,7 +179,7 @@ class Witness:
         lost = int(np.count_nonzero(fine))
         for one in wide:
             lost += one.pixels
-            place = enlarged(one.missing, self.structures.levels[one.level].zoom, fine.shape)
+            place = enlarged(one.mask, self.structures.levels[one.level].zoom, fine.shape)
             lost_tiles |= by_tile(place) > 0
         if lost < LEAST_LOST * fine.size:
             lost, lost_tiles = 0, np.zeros_like(lost_tiles)
