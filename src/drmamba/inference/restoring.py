@@ -15,7 +15,8 @@ from PIL import Image
 from drmamba.images import Ink, PageSource
 from drmamba.inference.analysis.strokes import Grey
 from drmamba.inference.witness import Comparison, Witness
-from drmamba.inference.witness.structures import enlarged, grown, highest
+from drmamba.inference.witness.judging import AS_INK
+from drmamba.inference.witness.structures import CLOSING_SIDE, enlarged, grown, highest
 
 HALF_WAY = 0.5  # of a structure's darkness; darker pixels belong to it
 REACH = 9  # pixels of the reduced page; the darkness of a fine structure is the largest in such a square
@@ -26,7 +27,9 @@ def threshold_map(witness: Witness, comparison: Comparison) -> Grey:
     """Return the grey level below which a pixel of the reduced page is ink: 0 where nothing is to be restored."""
     finest = witness.structures.levels[0]
     found = _levels(finest.paper, highest(finest.darkness, REACH))
-    found[~grown(comparison.fine, 5)] = 0
+    # The inside of a heavy stroke has no edges; it is restored if it is as dark as ink.
+    inside = grown(comparison.fine, CLOSING_SIDE) & (finest.darkness > AS_INK * comparison.darkness)
+    found[~(grown(comparison.fine, 5) | inside)] = 0
     for one in comparison.wide:
         level = witness.structures.levels[one.level]
         part = _levels(level.paper, highest(level.darkness, 3))

@@ -35,7 +35,7 @@ STRUCTURE, AS_INK = (
     0.8,
 )  # of the ink's darkness; a structure has the first, most of a lost stroke the second
 SHARPNESS = 0.5  # of its darkness; a structure changes so much over two pixels at its edge
-LOST_RATIO = 0.5  # of a tile's missing structures; in a tile with lost ink so many pixels are as dark as ink
+LOST_RATIO = 0.4  # of a tile's missing structures; in a tile with lost ink so many pixels are as dark as ink
 LOST_PIXELS = 40  # pixels as dark as ink; a tile with fewer has lost nothing
 WIDE_DARKNESS = 0.95  # of the ink's darkness; wide ink is darker than strokes, which are blurred
 WIDE_SHARP_EDGE = 0.7  # of its edge; so much of a wide structure's edge is sharp
