@@ -37,7 +37,7 @@ def miniature() -> RunConfig:
                 "region": {"side": 192},
                 "synthetic": {kind: 0.0 for kind in PAGE_KINDS if kind not in TEXT},
             },
-            "train": {"steps": STEPS, "batch": 6, "learning_rate": 2e-3},
+            "train": {"steps": STEPS, "batch": 4, "learning_rate": 2e-3},
         },
     )
 
