@@ -1,17 +1,21 @@
 """Binarizers on ordinary pages that contests do not contain: newspapers, tables, maps, photographs and others.
 
-    python benchmarks/anypage.py                              # 224 made pages of 20 kinds, five methods
+    python benchmarks/anypage.py                              # 232 made pages of 21 kinds, five methods
     python benchmarks/anypage.py --pages 2 --kinds map,table  # a look at two pages of two kinds
     python benchmarks/anypage.py --json                       # everything as JSON
     python benchmarks/anypage.py --save FOLDER --pages 1      # the pages, their truth and the results to look at
 
 It needs `pip install "drmamba[anypage]"`. The pages are made by code, with fonts and textures, that no training
-uses. Each page has exact truth by category: text, small print, headlines, rules (frames and staves too) and
-drawings; halftones are not scored. In the table every figure is in per cent: the share of true pixels that were
-kept, by category; the share of found ink further than two pixels from any true ink; FM when everything drawn is
-ink; the same when ink that touches true ink is not wrong (bolder strokes cost nothing); FM as contests have it,
-where rules and drawings do not count; and wrong characters, read by tesseract if it is on the PATH. The method
-`truth` gives the true ink back: it shows what tesseract reads at best.
+uses. Each page has exact truth by category: text, small print, headlines, rules (including frames and staves) and
+drawings; halftones are not scored. All figures of the table are in per cent:
+
+- the share of true pixels that were kept, by category;
+- the share of found ink that lies more than two pixels from any true ink;
+- FM with everything drawn counted as ink; the same with ink that touches true ink forgiven, so that bolder strokes
+  cost nothing; and FM as the contests compute it, where rules and drawings are background;
+- wrong characters, read by tesseract if it is on the PATH.
+
+The method `truth` returns the true ink, which shows what tesseract can read at best.
 """
 
 from __future__ import annotations
@@ -50,31 +54,31 @@ def options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--pages", type=int, help="Pages of each kind. The default is 8, and 40 of two kinds."
+        "--pages", type=int, help="Make this many pages of each kind; by default 8, and 40 of two kinds."
     )
     parser.add_argument(
         "--kinds",
         type=lambda word: names(tuple(KINDS), word),
         default=tuple(KINDS),
-        help=f"Kinds of pages, with commas between them: {', '.join(KINDS)}.",
+        help=f"Make these kinds of pages, separated by commas: {', '.join(KINDS)}.",
     )
     parser.add_argument(
         "--methods",
         type=lambda word: names((*METHODS, TRUTH), word),
         default=METHODS,
-        help=f"Methods, with commas between them: {', '.join((*METHODS, TRUTH))}.",
+        help=f"Compare these methods, separated by commas: {', '.join((*METHODS, TRUTH))}.",
     )
-    parser.add_argument("--model", default="lite", help="A preset's name or a model file, for drmamba.")
+    parser.add_argument("--model", default="lite", help="Run drmamba with this preset or model file.")
     parser.add_argument(
-        "--keep", choices=("text", "all"), help="What drmamba keeps as ink, if its settings have that choice."
+        "--keep", choices=("text", "all"), help="Let drmamba keep text alone, or all that was drawn."
     )
     parser.add_argument(
         "--json", nargs="?", const="-", metavar="FILE", help="Write JSON to standard output or to a file."
     )
-    parser.add_argument("--save", type=Path, metavar="DIR", help="Leave scans, truths and results there.")
+    parser.add_argument("--save", type=Path, metavar="DIR", help="Write scans, truths and results there.")
     parser.add_argument("--no-read", action="store_true", help="Do not run tesseract, which takes time.")
-    parser.add_argument("--workers", type=int, default=1, help="Processes that judge pages at once.")
-    parser.add_argument("--cache", type=Path, default=default_cache(), help="Where results are kept.")
+    parser.add_argument("--workers", type=int, default=1, help="Judge pages in this many processes.")
+    parser.add_argument("--cache", type=Path, default=default_cache(), help="Keep results in this folder.")
     parser.add_argument("--no-cache", action="store_true", help="Neither use nor keep earlier results.")
     return parser.parse_args()
 

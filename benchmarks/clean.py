@@ -1,9 +1,9 @@
-"""What added noise gives on print that is cleaner than paper: FM without it and with it.
+"""The effect of added noise on print that is cleaner than any scan: FM without it and with it.
 
     python benchmarks/clean.py [--model FILE]
 
-Twelve pages are drawn, in four sizes and three weights, in four ways. The truth is the drawing itself, so 100 would be
-a page that comes back unchanged.
+Twelve pages, in four sizes and three weights, are drawn in four ways. The truth is the drawing itself, so a page that
+comes back unchanged has an FM of 100.
 """
 
 from __future__ import annotations

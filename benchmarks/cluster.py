@@ -3,11 +3,11 @@
     python benchmarks/cluster.py                       # the examples, four times each
     python benchmarks/cluster.py --pages FOLDER --actors 2 --rounds 3
 
-Prints JSON. Both engines run in turn, `rounds` times; what is compared is the best round of each, since whatever
-else the machine does can only slow one down. `seconds` is from the first moment at which a page can be begun (model
-loaded) to the last page written; `start_up` is what comes before: imports and the model here, and on Ray also its
-processes, in the first round the whole cluster. `cpu` is of everything that works on pages, decoders too. Outputs
-are compared byte by byte.
+It prints JSON. Both engines run in turn, `rounds` times, and their best rounds are compared, because other programs
+can only slow a round down. `seconds` is the time from the first moment at which a page could be started (the model is
+loaded) to the last page written. `start_up` is the time before that: imports and the model, on Ray also its processes,
+and in the first round the whole cluster. `cpu` is the processor time of everything that works on pages, including the
+decoders. Outputs are compared byte by byte.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def on_ray(pages: Path, out: Path, model: str, count: int, *, first: float | Non
     clock.mkdir()
 
     class Timed(PageWorker):
-        """Tells when it is ready, and how long it had work; one clock for all processes of a machine."""
+        """Records when it is ready and how long it works; all processes of a machine share one clock."""
 
         def __init__(self, assignment: Any, log: Any) -> None:
             super().__init__(assignment, log)
@@ -87,7 +87,7 @@ def on_ray(pages: Path, out: Path, model: str, count: int, *, first: float | Non
     jobs = plan([pages], out)
     engine = EngineConfig(device="cpu", workers=count)
     batch = RayBatch(model, engine=engine, worker=Timed)
-    assert batch.actors == count, f"there is room for {batch.actors} actors only"
+    assert batch.actors == count, f"the cluster holds {batch.actors} actors only"
     records = list(batch.run(jobs))
     ended = time.perf_counter()
     actors = sorted(json.loads(path.read_text()) for path in clock.iterdir())
@@ -153,10 +153,10 @@ def main() -> None:
             same = same and tree(here) == tree(there)
         if leave is not None:
             leave()
-    begun = {name: rounds[0] for name, rounds in runs.items()}
+    first_rounds = {name: rounds[0] for name, rounds in runs.items()}
     whole = {
         name: one["megapixels"] / (one["start_up"] + min(r["seconds"] for r in runs[name]))
-        for name, one in begun.items()
+        for name, one in first_rounds.items()
     }
     result = runs | {
         "ray_to_local": round(best(runs["ray"]) / best(runs["local"]), 3),

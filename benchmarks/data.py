@@ -1,9 +1,10 @@
-"""The milliseconds that a training crop costs, and its share of the training step that uses it.
+"""The milliseconds that a training crop takes, and their share of the training step that uses it.
 
 python benchmarks/data.py [--data ROOT] [--textures DIR] --json
 
-A crop is timed on one core (processor time) with everything it needs: cut or drawn, degraded, its targets made.
-The step is forward, loss and backward of the preset `lite` on eight crops, in the same run.
+A crop is timed on one core, in processor time, with everything it needs: it is cut or drawn and degraded, and its
+targets are made. The step is the forward pass, the loss and the backward pass of the preset `lite` on eight crops, in
+the same run.
 """
 
 from __future__ import annotations
@@ -55,12 +56,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", help="a data root; without it only synthetic crops are timed")
-    parser.add_argument("--textures", help="a folder of blank paper")
+    parser.add_argument("--data", help="Time crops of this data root, too; without it only synthetic ones.")
+    parser.add_argument("--textures", help="Use images of blank paper from this folder.")
     parser.add_argument("--crop", type=int, default=256)
     parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--threads", type=int, default=2, help="threads of the training step")
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--threads", type=int, default=2, help="Run the training step on this many threads.")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object.")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     torch.set_flush_denormal(True)

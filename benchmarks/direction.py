@@ -1,9 +1,9 @@
-"""Pages that lie on their side: how often they are recognised, and the FM that rotating them gains.
+"""Pages that lie on their side: how often they are recognized, and the FM that rotating them gains.
 
-    python benchmarks/direction.py --data ROOT --model FILE                 # which way lines run, judged
-    python benchmarks/direction.py --data ROOT --model FILE --years 2018 --score   # and FM of pages turned by a quarter
+    python benchmarks/direction.py --data ROOT --model FILE                 # are they recognized?
+    python benchmarks/direction.py --data ROOT --model FILE --years 2018 --score   # also FM of rotated pages
 
-Every page is taken as it is and turned by a quarter. Pages that lie on their side in the data are named by --lying.
+Every page is judged as it is and rotated by a quarter turn. --lying names the pages that lie on their side in the data.
 """
 
 from __future__ import annotations
@@ -29,8 +29,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", default="lite")
     parser.add_argument("--years", default="", help="only these")
-    parser.add_argument("--lying", default="", help="names of pages that lie on their side, as in H02,H05")
-    parser.add_argument("--score", action="store_true", help="binarize the turned pages, seen level and not")
+    parser.add_argument(
+        "--lying", default="", help="Count these pages as lying on their side, as in H02,H05."
+    )
+    parser.add_argument(
+        "--score", action="store_true", help="Binarize the rotated pages with and without rotating them back."
+    )
     args = parser.parse_args()
     lying = set(filter(None, args.lying.split(",")))
     pages = asked = wrong = 0
@@ -50,17 +54,17 @@ def main() -> None:
                 if found != ((pair.name in lying) ^ bool(quarters)):
                     wrong += 1
                     print(
-                        f"wrong: {pair.label}, turned by {quarters} quarters, score {analysis.orientation:.2f}",
+                        f"wrong: {pair.label}, rotated by {quarters} quarter turns, score {analysis.orientation:.2f}",
                         flush=True,
                     )
             if args.score:
                 fm.append(
                     [score(binarizer(page, auto_rotate=t).binary, np.rot90(truth)).fm for t in (True, False)]
                 )
-                print(f"{pair.label}: FM {fm[-1][0]:.1f}, not turned {fm[-1][1]:.1f}", flush=True)
-    print(f"{wrong} of {pages} judged wrongly, the network was asked about {asked}")
+                print(f"{pair.label}: FM {fm[-1][0]:.1f}, not rotated back {fm[-1][1]:.1f}", flush=True)
+    print(f"{wrong} of {pages} pages were judged wrongly; the network was needed for {asked}")
     if fm:
-        print("mean FM {:.2f}, not turned {:.2f}".format(*np.mean(fm, axis=0)))
+        print("mean FM {:.2f}, not rotated back {:.2f}".format(*np.mean(fm, axis=0)))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object.")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=10)
     arguments = parser.parse_args()

@@ -3,10 +3,10 @@
     python benchmarks/gallery.py --data ROOT --years 2018 --runs "two routes=LOO" --runs "one=SINGLE" -o FIGURE.png
 
 LOO and SINGLE are folders of runs by held-out year, as `drmamba loo -o` leaves them: LOO/2018/held_out/*.png. The
-folder of a single run, such as RUN/runs/A4-2019-0 of `drmamba ablate`, will do as well. Pages are ordered by the FM
-of the first series or, with --order change, by what it has more than the second: those that lose most and gain most.
-From each end as many are shown as --rows says. The cut-out shown of a page is the square in which the first series is
-most wrong (worst pages) or has most ink (best pages). Lost ink is drawn red, false ink blue.
+folder of a single run, such as RUN/runs/A4-2019-0 of `drmamba ablate`, works as well. Pages are ordered by the FM of
+the first series or, with --order change, by the difference of the two series. The figure shows as many pages from each
+end as --rows says. Of each page it shows the square in which the first series has most wrong pixels (worst pages) or
+most ink (best pages). Lost ink is red, false ink blue.
 """
 
 from __future__ import annotations
@@ -54,10 +54,15 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--years", required=True)
     parser.add_argument("--runs", action="append", required=True, metavar="LABEL=FOLDER")
-    parser.add_argument("--rows", type=int, default=3, help="pages from each end")
-    parser.add_argument("--side", type=int, default=420, help="pixels of a cut-out")
+    parser.add_argument("--rows", type=int, default=3, help="Show this many pages from each end.")
+    parser.add_argument("--side", type=int, default=420, help="Show squares of this many pixels a side.")
     parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--order", choices=("fm", "change"), default="fm", help="what pages are ordered by")
+    parser.add_argument(
+        "--order",
+        choices=("fm", "change"),
+        default="fm",
+        help="Order pages by FM, or by the difference of two series.",
+    )
     args = parser.parse_args()
     if args.order == "change" and len(args.runs) < 2:
         parser.error("--order change compares two series; give --runs twice")

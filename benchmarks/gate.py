@@ -2,7 +2,7 @@
 
     python benchmarks/gate.py --data ROOT --years 2012,2016,2018 [--textures DIR] [--json] MODEL
 
-Prints how the variance of beta divides into that between years, between pages and within pages; how far each kind of
+It prints how the variance of beta divides into that between years, between pages and within pages; how far each kind of
 degradation moves a page's mean beta; and FM if a page gets another beta than its own, with intervals over pages. A page
 is swapped with the next one of another year if there is one.
 """

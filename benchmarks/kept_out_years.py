@@ -1,11 +1,12 @@
 """Compare runs by the years that they kept out: the tables of "Choosing the recipe" in docs/experiments.md.
 
     drmamba train --data ROOT --hold-out none --validate-on 2012,2016,2018 ... -o RUN
-    python benchmarks/kept_out_years.py --data ROOT RUN [RUN ...]
+    python benchmarks/kept_out_years.py --data ROOT [--context] RUN [RUN ...]
 
 Each row is a run: the settings in which it differs from the first run, and its scores, each the mean of the means of
-the kept-out years. Pages are binarized in windows of 512 with the default stride. The scores of every page are written
-to RUN/kept_out_years.json.
+the kept-out years. Pages are binarized in windows of 512 with a stride of 448, by windows alone unless --context shows
+the network the whole page. The scores of every page are written to RUN/kept_out_years.json, or with --context to
+RUN/kept_out_years_context.json; --save also writes the binarized pages.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from drmamba import checkpoint
+from drmamba.config import replace_values
 from drmamba.data.dibco import find_pairs
 from drmamba.files import write_atomic
 from drmamba.training.run_data import evaluation_pages
@@ -33,22 +35,25 @@ MEASURES = {
 Means = dict[str, dict[str, float]]  # by year, by measure
 
 
-def measured(folder: RunDirectory, data: Path) -> Means:
+def measured(folder: RunDirectory, data: Path, *, context: bool, save: bool) -> Means:
     """Return the mean scores of each year that the run kept out, and write those of every page."""
     network, _ = checkpoint.load(folder.model)
     network.eval()
+    name = "kept_out_years_context" if context else "kept_out_years"
+    config = replace_values(VALIDATION_CONFIG, {"context": context})
     means: Means = {}
     pages: list[dict[str, Any]] = []
     for year in folder.config().data.validate_on:
         result = final_scores(
             network,
             evaluation_pages([pair for pair in find_pairs(data) if pair.year == year]),
-            config=VALIDATION_CONFIG,
+            folder.root / name / year if save else None,
+            config=config,
         )
-        means[year] = {name: result["mean"][name] for name in MEASURES}
+        means[year] = {measure: result["mean"][measure] for measure in MEASURES}
         pages += result["pages"]
     scores = json.dumps({"means": means, "pages": pages}, indent=1)
-    write_atomic(folder.root / "kept_out_years.json", scores.encode())
+    write_atomic(folder.root / f"{name}.json", scores.encode())
     return means
 
 
@@ -60,9 +65,8 @@ def flat(values: dict[str, Any], before: str = "") -> dict[str, Any]:
     return parts
 
 
-def row(folder: RunDirectory, first: dict[str, Any], data: Path) -> str:
+def row(folder: RunDirectory, first: dict[str, Any], means: Means) -> str:
     """Return one line of the table."""
-    means = measured(folder, data)
     settings = flat(folder.config().to_dict())
     changes = ", ".join(f"{name} {value}" for name, value in settings.items() if first.get(name) != value)
     overall = [sum(year[name] for year in means.values()) / len(means) for name in MEASURES]
@@ -82,6 +86,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True, metavar="ROOT")
+    parser.add_argument("--context", action="store_true", help="Show the network the whole page, reduced.")
+    parser.add_argument("--save", action="store_true", help="Write the binarized pages to the runs' folders.")
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN")
     args = parser.parse_args()
     folders = [RunDirectory(run) for run in args.runs]
@@ -89,7 +95,8 @@ def main() -> None:
     print(f"| run | differs in | minutes | {' | '.join(MEASURES.values())} | FM by year |")
     print("|---" * (4 + len(MEASURES)) + "|")
     for folder in folders:
-        print(row(folder, first, args.data), flush=True)
+        means = measured(folder, args.data, context=args.context, save=args.save)
+        print(row(folder, first, means), flush=True)
 
 
 if __name__ == "__main__":

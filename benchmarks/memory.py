@@ -3,8 +3,8 @@
     python benchmarks/memory.py                        # 100 megapixels as TIFF, PNG and JPEG, under 1.5 GB
     python benchmarks/memory.py --side 30000 --kinds tif --sparse
 
-The page is made here: text-like strokes on shaded paper. `--sparse` leaves most of it white, which changes the
-time and not the memory. Linux only: memory is read from /proc.
+The page, text-like strokes on shaded paper, is made here. `--sparse` leaves most of it white, which changes the time
+and not the memory. It runs on Linux only, because memory is read from /proc.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def main() -> None:
     parser.add_argument("--kinds", default="tif,png,jpg")
     parser.add_argument("--sparse", action="store_true")
     parser.add_argument("--grey", action="store_true")
-    parser.add_argument("--limit", type=float, default=1500, help="megabytes of RSS that must not be passed")
-    parser.add_argument("options", nargs="*", help="further options of drmamba binarize, after --")
+    parser.add_argument("--limit", type=float, default=1500, help="Fail above this many megabytes of RSS.")
+    parser.add_argument("options", nargs="*", help="Pass these options to drmamba binarize; they follow --.")
     args = parser.parse_args()
     Image.MAX_IMAGE_PIXELS = None
     over = False

@@ -2,9 +2,9 @@
 
 python benchmarks/metrics.py [--data ROOT] --json
 
-The large page is drawn here: rows of strokes of several widths, about 8 % ink, and a prediction with noise. It is
-given in seconds and as a ratio to one Euclidean distance transform of the same page (scipy), measured in the same
-run. With --data every ground truth is scored against a thickened copy of itself, reading included, one page a core.
+The large page is drawn here: rows of strokes of several widths, about 8 % ink, and a prediction with noise. Its time is
+given in seconds and as a ratio to one Euclidean distance transform of the same page (scipy) in the same run. With
+--data, every ground truth is scored against a thickened copy of itself, one page per core; that time includes reading.
 """
 
 from __future__ import annotations

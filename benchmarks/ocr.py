@@ -3,9 +3,9 @@
     python benchmarks/ocr.py                       # 12 pages; needs tesseract with English on the PATH
     python benchmarks/ocr.py --keep FOLDER         # leave the pages there to look at
 
-Pages are rendered here from a word list and degraded here (fading, shade, stains, the verso shining through, noise,
-blur), by code that no training uses. Tesseract reads the page itself, Otsu's, Sauvola's (window 75, k 0.2) and
-drmamba's; the error is the edit distance divided by the length of the text, spaces and line ends taken as one.
+Pages are rendered here from a word list and degraded (fading, shade, stains, bleed-through, noise, blur) by code that
+no training uses. Tesseract reads the page itself and the results of Otsu, Sauvola (window 75, k 0.2) and drmamba. The
+error is the edit distance divided by the length of the text; any run of white space counts as one space.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python benchmarks/overlap.py --data ROOT --years 2016,2018
 
-For every stride: the pixels the network sees for each pixel of the page, the share of pixels decided differently
-from the densest stride, the same on the lines where windows meet, and the mean scores where ground truth is there.
-The default stride is the largest at which nothing changes that matters; docs/performance.md quotes a run.
+For every stride it prints the pixels that the network sees for each pixel of the page, the pixels per megapixel that
+differ from the result of the densest stride, the same near the edges of windows, and the mean scores. The default
+stride is the largest at which nothing changes that matters; docs/performance.md quotes a run.
 """
 
 from __future__ import annotations

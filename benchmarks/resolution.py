@@ -1,12 +1,12 @@
-"""What the automatic scale gives on pages of low and of high resolution: FM as a page is, and seen at another size.
+"""The effect of scaling on pages of low and of high resolution: FM at their own size and at other sizes.
 
     python benchmarks/resolution.py --data ROOT --years 2012,2016,2018 --model FILE --below 4 --widths 4,5,6
     python benchmarks/resolution.py --data ROOT --years 2012,2016,2018 --model FILE --sizes 1,2 --from 9 --widths 6,8
 
-Pages of years that the model has not seen are taken as they are, reduced and enlarged, their ground truth with them
-(ink where half of a pixel is); of a page that is enlarged only the first megapixel. Those with strokes of the asked
-width are binarized at their own size and with their strokes brought to each of --widths. The means are over pages,
-by measured stroke width.
+Pages of years that the model has not seen are taken as they are, reduced and enlarged (--sizes), together with their
+ground truth, where a pixel is ink if half of it is. Of a page that is enlarged, only the first megapixel is used. Pages
+whose strokes are between --from and --below are binarized at their own size, and scaled so that their strokes have each
+of --widths. The table has means over pages, by measured stroke width.
 """
 
 from __future__ import annotations
@@ -47,9 +47,20 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--years", required=True)
     parser.add_argument("--model", required=True)
-    parser.add_argument("--sizes", default="1/3,1/2,1", help="fractions 1/N, 1, or larger numbers")
-    parser.add_argument("--from", dest="least", type=float, default=0.0, help="narrowest strokes to look at")
-    parser.add_argument("--below", type=float, default=float("inf"), help="and the widest")
+    parser.add_argument(
+        "--sizes",
+        default="1/3,1/2,1",
+        help="Scale pages by these factors: fractions 1/N, 1, or larger numbers.",
+    )
+    parser.add_argument(
+        "--from", dest="least", type=float, default=0.0, help="Leave out pages with narrower strokes."
+    )
+    parser.add_argument(
+        "--below",
+        type=float,
+        default=float("inf"),
+        help="Leave out pages with strokes of this width or more.",
+    )
     parser.add_argument("--widths", default="5")
     args = parser.parse_args()
     widths = [float(width) for width in args.widths.split(",")]

@@ -5,10 +5,10 @@
     python benchmarks/speed.py --compare REVISION       # this code and an older revision, taking turns, one table
     python benchmarks/speed.py --small --compare REVISION    # 40 pages of 0.2 megapixels with two-pixel strokes
 
-Times are of the batch: files read, decoded, binarized, written; starting Python and the runtime is not in them and
-stands beside. Wall time depends on what else the machine does; CPU time, divided by the cores, hardly. The same run
-measures what the bare network needs for the same pixels without any overlap: the ratio to it is what reading, overlap,
-blending and writing cost.
+Times are those of the batch, in which files are read, decoded, binarized and written. Starting Python and the runtime
+is not part of them and has a column of its own. Wall time depends on other programs; CPU time divided by the cores
+hardly does. The same run also measures the network alone on the same pixels without overlap; the ratio to that is the
+cost of reading, overlap, blending and writing.
 
 A comparison unpacks the other revision into a temporary folder and runs this file with that revision's package on the
 same pages, so that both are measured alike. Every turn is a process of its own.
@@ -89,16 +89,18 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--pages", type=Path, help="a folder of pages")
-    parser.add_argument("--small", action="store_true", help="40 small pages with two-pixel strokes")
-    parser.add_argument("--count", type=int, help="how many pages are made")
+    parser.add_argument("--pages", type=Path, help="Binarize the pages of this folder.")
+    parser.add_argument("--small", action="store_true", help="Make 40 small pages with two-pixel strokes.")
+    parser.add_argument("--count", type=int, help="Make this many pages.")
     parser.add_argument("--model", default="lite")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--stride", type=int)
     parser.add_argument("--protocol", default="default")
-    parser.add_argument("--precision", help="the number format of the network; the default is the package's")
-    parser.add_argument("--compare", metavar="REVISION", help="take turns with this revision")
-    parser.add_argument("--rounds", type=int, default=3, help="turns of each revision")
+    parser.add_argument(
+        "--precision", help="Run the network in this number format; the default is the package's."
+    )
+    parser.add_argument("--compare", metavar="REVISION", help="Take turns with this revision.")
+    parser.add_argument("--rounds", type=int, default=3, help="Give each revision this many turns.")
     return parser.parse_args()
 
 

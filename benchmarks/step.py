@@ -9,9 +9,10 @@ a CPU: threads that share the batch and make their own crops (--threads), or one
 
     python benchmarks/step.py --data ROOT --textures DIR --compare REVISION     # crops a second, side by side
 
-The last alternates with another revision of this repository, which it unpacks into a temporary folder and measures with
-that revision's own copy of this file: whole updates of `drmamba train` with as many threads as there are cores, of the
-network and recipe that each revision has under the same name, without and, where a revision has it, with page context.
+The last command takes turns with another revision of this repository, which it unpacks into a temporary folder and
+measures with that revision's own copy of this file. It measures whole updates of `drmamba train` with as many threads
+as there are cores, with the network and recipe that each revision has under the same name, without page context and,
+where a revision has it, with page context.
 
 Times are the median of the repeats; the smallest beside it shows how much other programs disturbed them.
 """
@@ -39,8 +40,8 @@ import torch
 from drmamba.config import RunConfig, recipe, replace_values
 from drmamba.data.dataset import CropDataset
 from drmamba.data.dibco import find_pairs
-from drmamba.inference.runtime.torch import has_bfloat16
 from drmamba.losses.compound import compound
+from drmamba.ops.bfloat16 import has_bfloat16
 from drmamba.training.batch_loader import BatchLoader, collate
 from drmamba.training.data_parallel import DataParallelTrainer, thread_count
 from drmamba.training.initialization import initial_network
@@ -328,14 +329,14 @@ def parse() -> argparse.Namespace:
         type=int,
         nargs="*",
         default=[1, 2],
-        help="threads that share a batch; 1 is none",
+        help="Let this many threads share a batch; may be several numbers.",
     )
     parser.add_argument(
-        "--compare", metavar="REVISION", help="measure crops a second beside another revision"
+        "--compare", metavar="REVISION", help="Take turns with this revision, and print crops per second."
     )
-    parser.add_argument("--rounds", type=int, default=5, help="turns that each revision gets")
+    parser.add_argument("--rounds", type=int, default=5, help="Give each revision this many turns.")
     parser.add_argument("--worker", choices=["plain", "context"], help=argparse.SUPPRESS)
-    parser.add_argument("--data", help="a folder of years; without it crops are synthetic")
+    parser.add_argument("--data", help="Cut crops from this data root; without it crops are synthetic.")
     parser.add_argument("--textures")
     return parser.parse_args()
 

@@ -1,6 +1,8 @@
 """Where the real pages are, if they are here; which fonts tests draw with; and `pytest --full`."""
 
+import importlib.util
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,15 +20,41 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell the test files before they are collected, and let every machine draw the same made-up pages.
+    """Tell the test files before they are collected, and let every machine do the same.
 
-    Child processes inherit the environment, so they too see only the fonts that come with matplotlib.
+    Child processes inherit the environment, so they too see only the fonts that come with matplotlib, and do not ask
+    the Hub.
     """
     os.environ.update(dict.fromkeys(FONT_PLACES, NO_FONTS))
+    os.environ["HF_HUB_OFFLINE"] = "1"
     if config.getoption("--full"):
         os.environ[FULL] = "1"
     if config.getoption("--fuzz-minutes"):
         os.environ["DRMAMBA_FUZZ_MINUTES"] = str(config.getoption("--fuzz-minutes"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def usable_instructions() -> None:
+    """Keep tests in bfloat16 from ending pytest where the processor reports AMX and cannot run it."""
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        from drmamba.ops.bfloat16 import has_bfloat16
+
+        has_bfloat16(torch.device("cpu"))
+
+
+SMALL_ENCODER = ((2, 2, 2, 2), (8, 16, 24, 32))  # depths and widths of the stages
+
+
+@pytest.fixture(scope="module")
+def small_encoder() -> Iterator[None]:
+    """Let `convnext_atto` be a hundred times smaller in this process, where its size is not what is tested."""
+    from drmamba.model.convnext import SIZES
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SIZES, "convnext_atto", SMALL_ENCODER)
+        yield
 
 
 @pytest.fixture(scope="session")

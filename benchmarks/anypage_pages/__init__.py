@@ -9,7 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from anypage_pages import kinds_copies, kinds_damage, kinds_drawings, kinds_print, kinds_records
+from anypage_pages import (
+    kinds_copies,
+    kinds_damage,
+    kinds_drawings,
+    kinds_pictures,
+    kinds_print,
+    kinds_records,
+)
 from anypage_pages.fonts import require_fonts
 from anypage_pages.page import CATEGORIES, WRITING, Category, Mask, Page, TextBlock
 
@@ -46,6 +53,7 @@ KINDS: dict[str, Callable[[int, np.random.Generator], Page]] = {
     "microfilm": kinds_copies.microfilm,
     "photograph": kinds_copies.photograph,
     "reversed band": kinds_copies.reversed_band,
+    "photograph with caption": kinds_pictures.caption,
     "distant bleed-through": kinds_damage.distant_bleed,
     "half stain": kinds_damage.half_stain,
 }

@@ -300,12 +300,18 @@ class TestTheNetworksSituation:
 
     @pytest.mark.usefixtures("dark")
     def test_a_model_that_knows_text_only_says_so_before_any_page(self, sources, tmp_path):
-        done = run(sources, "-o", tmp_path / "out", "--keep", "all")
+        done = run(sources, "-o", tmp_path / "out", "--keep", "all", "--no-restore")
         assert isinstance(done.exception, CheckpointError)
         assert "knows text only and cannot be asked for --keep all" in str(done.exception)
         assert not list((tmp_path / "out").rglob("*.png"))
 
+    def test_grey_pictures_need_a_pdf(self, sources, tmp_path):
+        done = run(sources, "-o", tmp_path / "out", "--pictures", "grey")
+        assert done.exit_code == 2
+        assert "only PDF pages show pictures in grey" in done.stderr
+        assert not (tmp_path / "out").exists()
+
     def test_help_is_in_sentences(self):
         words = " ".join(run("--help").output.split())
-        assert "text keeps writing alone; all keeps rules, frames, stamps and drawings as well." in words
+        assert "text keeps writing alone; all keeps rules, frames, ornaments and drawings as well." in words
         assert "Show the network the whole page, reduced, in addition to each window;" in words

@@ -12,7 +12,7 @@ from drmamba import checkpoint
 from drmamba.checkpoint import Provenance
 from drmamba.cli import group
 from drmamba.config import BlockConfig, DetailConfig, ModelConfig
-from drmamba.errors import CheckpointError, ConfigError, ImageError, InputError, PixelLimitError
+from drmamba.errors import ConfigError, ImageError, InputError, PixelLimitError
 from drmamba.model.network import DRMamba
 
 
@@ -69,7 +69,6 @@ def test_other_formats(scan, ending):
         (["scan.png", "-o", "f.png", "--page", "2"], ImageError, "holds 1 pages"),
         (["scan.png", "-o", "f.png", "--truth", "wrong.png"], InputError, "170 x 50"),
         (["scan.png", "-o", "f.png", "--threshold", "2"], ConfigError, "threshold"),
-        (["scan.png", "-o", "f.png", "--keep", "all"], CheckpointError, "knows text only"),
     ],
 )
 def test_errors_name_the_value(scan, words, error, match):

@@ -5,7 +5,7 @@ import pytest
 from scipy import ndimage
 
 from drmamba.config import DegradeConfig
-from drmamba.data.degrade.cleared import chances_after, cleared
+from drmamba.data.degrade.cleared import cleared, probabilities_after
 from drmamba.data.page import LabelledPage
 
 
@@ -52,6 +52,6 @@ def test_it_is_pure_and_reproducible_and_copes_with_no_ink() -> None:
 
 
 def test_nothing_fades_on_a_cleared_page() -> None:
-    chances = chances_after(DegradeConfig(), 0.9)
-    assert chances.faint == 0
-    assert chances.bleed_through == 0.9
+    after = probabilities_after(DegradeConfig(), 0.9)
+    assert after.faint == 0
+    assert after.bleed_through == 0.9

@@ -40,7 +40,7 @@ def contrast(image: NDArray[np.float32], strokes: Ink) -> float:
     return float(image[~strokes].mean() - image[strokes].mean())
 
 
-@pytest.mark.parametrize("shape", [(96, 120), (33, 50), (256, 256)])
+@pytest.mark.parametrize("shape", [(96, 120), (33, 50)])
 @pytest.mark.parametrize("name", DEGRADATIONS)
 def test_each_is_pure_reproducible_and_in_range(name: str, shape: tuple[int, int]) -> None:
     page = written(shape)
@@ -146,7 +146,7 @@ def test_new_paper_keeps_strokes_and_forgets_the_old_ground() -> None:
     assert contrast(after.image, page.ink) > 0.2
 
 
-def test_chances_rule_what_happens() -> None:
+def test_probabilities_decide_what_happens() -> None:
     page = written()
     never = DegradeConfig(**{f.name: 0.0 for f in fields(DegradeConfig)})
     assert degrade(page, np.random.default_rng(0), never, MaterialSource()) is page
@@ -230,5 +230,5 @@ def test_the_usual_mixture_leaves_most_ink_visible() -> None:
     assert np.mean(visible) > 0.95
 
 
-def test_every_degradation_has_a_chance() -> None:
+def test_every_degradation_has_a_probability() -> None:
     assert {f.name for f in fields(DegradeConfig)} == {"untouched", *DEGRADATIONS}

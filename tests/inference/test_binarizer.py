@@ -148,8 +148,6 @@ def test_other_settings_share_the_network_and_its_threads(dark):
     assert dark.config.threshold == 0.5
     other.close()
     np.testing.assert_array_equal(dark(page).binary, page < 128)
-    with pytest.raises(CheckpointError, match="knows text only"):
-        dark.with_config(InferenceConfig(keep="all"))
 
 
 def test_a_file_of_several_pages_is_not_cut_to_its_first(dark, tmp_path):

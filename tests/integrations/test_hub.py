@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from drmamba.integrations.card import card
 from drmamba.integrations.hub import push
 from drmamba.model.hub_files import fetch, parse_id
 from drmamba.model.network import DRMamba
-from drmamba.model.pretrained import HUB, load_encoder_weights
+from drmamba.model.pretrained import HUB, RANDOM, load_encoder_weights
 
 constants = pytest.importorskip("huggingface_hub.constants", reason="huggingface_hub is not installed")
 
@@ -239,13 +240,17 @@ def test_imagenet_weights_come_the_same_way(stand_in, monkeypatch):
         assert torch.equal(value, theirs[name])
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert load_encoder_weights(DRMamba(config), "hub") == HUB["convnext_atto"]
+    assert load_encoder_weights(DRMamba(config), "auto") == HUB["convnext_atto"]
+    absent = DRMamba(replace(config, encoder="convnext_femto"))
     with pytest.raises(CheckpointError, match="HF_HUB_OFFLINE is set"):
-        load_encoder_weights(DRMamba(ModelConfig(encoder="convnext_femto")), "hub")
+        load_encoder_weights(absent, "hub")
+    assert load_encoder_weights(absent, "auto") == RANDOM
 
 
 def test_the_commands_use_the_environment(stand_in, model, tmp_path):
     """A process of its own: HF_ENDPOINT and HF_HOME are read when the library is imported."""
-    here = dict(os.environ, HF_ENDPOINT=stand_in.url, HF_HOME=str(tmp_path / "home"), HF_HUB_DISABLE_XET="1")
+    settings = {"HF_ENDPOINT": stand_in.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "0"}
+    here = {**os.environ, **settings, "HF_HUB_DISABLE_XET": "1"}
     run = [sys.executable, "-m", "drmamba", "push", "owner/name", "--model", str(model)]
     done = subprocess.run(run, env=here, capture_output=True, text=True, check=True)
     assert done.stdout == f"owner/name@{stand_in.repositories['owner/name']['refs']['main']}\n"

@@ -213,7 +213,7 @@ class TestTiles:
 
     def test_seams_hardly_show_in_a_trained_encoder(self, monkeypatch):
         """A deep feature depends on a wide piece of the page: the overlap must be wide enough for that."""
-        network = build(preset("lite"))
+        network = build(replace(preset("lite"), encoder="efficientnet_lite0"))
         model = checkpoint.embedded("lite")
         tensors = {k: v for k, v in checkpoint.read_tensors(model).items() if k.startswith("encoder.")}
         network.load_state_dict({name: value.float() for name, value in tensors.items()}, strict=False)

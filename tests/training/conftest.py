@@ -1,4 +1,4 @@
-"""Small made-up years to train on, and the smallest network there is."""
+"""Small made-up years to train on, and a very small network."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -36,8 +36,8 @@ def years(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def quick(years: Path) -> RunConfig:
-    """Six updates of a tiny network, holding 2003 out."""
+def quick(years: Path, small_encoder: None) -> RunConfig:  # noqa: ARG001
+    """Six updates of a very small network, holding 2003 out."""
     return replace_values(
         recipe("lite"),
         {

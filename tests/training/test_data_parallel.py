@@ -81,7 +81,7 @@ def test_each_thread_makes_its_share_of_a_pending_batch() -> None:
     assert [seen[id(network)] for network in trainer.networks] == [[4.0, 5.0], [6.0, 7.0]]
 
 
-def test_an_error_in_a_lane_is_raised() -> None:
+def test_an_error_in_a_thread_is_raised() -> None:
     def broken(*_: object) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         raise RuntimeError("this page is broken")
 

@@ -1,5 +1,6 @@
 """Two processes with a batch each learn what one process with both batches learns."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,16 +11,19 @@ import torch
 from safetensors.torch import load_file
 
 from drmamba.config import RunConfig, replace_values
+from drmamba.model.convnext import SIZES
 from drmamba.training.log import read_log
 from drmamba.training.run import train
 from drmamba.training.run_directory import RunDirectory
 
 PROGRAM = """
-import sys, warnings
+import json, sys, warnings
 from pathlib import Path
+from drmamba.model.convnext import SIZES
 from drmamba.training.run_directory import RunDirectory
 from drmamba.training.run import train
 
+SIZES["convnext_atto"] = tuple(map(tuple, json.loads(sys.argv[3])))  # as in this test's own process
 warnings.simplefilter("error")
 config = RunDirectory(Path(sys.argv[1])).config()
 result = train(config, sys.argv[2], devices=2, accelerator="cpu", shown=False)
@@ -38,7 +42,13 @@ def test_two_processes_equal_one_with_twice_the_batch(quick: RunConfig, tmp_path
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     subprocess.run(
-        [sys.executable, program, tmp_path / "settings", tmp_path / "two"],
+        [
+            sys.executable,
+            program,
+            tmp_path / "settings",
+            tmp_path / "two",
+            json.dumps(SIZES["convnext_atto"]),
+        ],
         check=True,
         timeout=200,
         env={**os.environ, "OMP_NUM_THREADS": "1"},

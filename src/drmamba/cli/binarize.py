@@ -23,6 +23,7 @@ from drmamba.cli.options import (
     max_pixels_option,
     max_seconds_option,
     model_option,
+    pictures_option,
     protocol_option,
     purpose_option,
     runtime_option,
@@ -94,6 +95,19 @@ INFERENCE, ENGINE, SCALE, WINDOWS = InferenceConfig(), EngineConfig(), ScaleConf
 )
 @click.option("--despeckle/--no-despeckle", default=None, help="Remove specks, which are pieces of ink smaller than a "
               "fragment of a stroke. [default: no-despeckle]")  # fmt: skip
+@click.option("--witness/--no-witness", default=None,
+              help="Compare each result with what is dark on its page, and flag what is missing. "
+              "[default: witness]")  # fmt: skip
+@click.option("--second-look/--no-second-look", default=None,
+              help="Show the network once more what the witness misses, at another scale or with shifted windows. "
+              "[default: second-look]")  # fmt: skip
+@click.option("--restore/--no-restore", default=None,
+              help="With --keep all, take what is still missing from the page by a threshold. "
+              "[default: restore]")  # fmt: skip
+@pictures_option
+@click.option(
+    "--find-pictures/--no-find-pictures", default=None, help="Find pictures in tone. [default: find-pictures]"
+)
 @protocol_option()
 @click.option(
     "--window", type=int, help=f"The side of the sliding window in pixels. [default: {WINDOWS.window}]"
@@ -142,6 +156,11 @@ def command(
     keep_bilevel: bool | None,
     margins: bool | None,
     despeckle: bool | None,
+    witness: bool | None,
+    second_look: bool | None,
+    restore: bool | None,
+    pictures: str | None,
+    find_pictures: bool | None,
     protocol: str,
     window: int | None,
     stride: int | None,
@@ -179,6 +198,11 @@ def command(
         "keep_bilevel": keep_bilevel,
         "margins": margins,
         "despeckle": despeckle,
+        "witness": witness,
+        "second_look": second_look,
+        "restore": restore,
+        "pictures": pictures,
+        "find_pictures": find_pictures,
         "precision": precision,
     }
     if purpose and protocol != "default":
@@ -200,6 +224,8 @@ def command(
     if report and re.match(r"\w{2,}:/", str(report)):
         raise click.UsageError("--report is a file on this machine, not a URI")
     jobs, stores = _planned(paths, output, format_, shard, where)
+    if pictures == "grey" and (other := [job.output.name for job in jobs if job.output.suffix != ".pdf"]):
+        raise click.UsageError(f"only PDF pages show pictures in grey, not {other[0]}; give --format pdf")
     if shard and report:
         report = report.with_stem(f"{report.stem}-{shard.replace('/', '-of-')}")
     if report:

@@ -8,7 +8,15 @@ from typing import Any, get_args
 import click
 
 from drmamba.cli.types import ByteSize, ProtocolChoice
-from drmamba.config import DEFAULT_MODEL, PURPOSES, EngineConfig, InferenceConfig, Keep, ReadingConfig
+from drmamba.config import (
+    DEFAULT_MODEL,
+    PURPOSES,
+    EngineConfig,
+    InferenceConfig,
+    Keep,
+    Pictures,
+    ReadingConfig,
+)
 
 Decorator = Callable[[Any], Any]
 ENGINE, INFERENCE, READING = EngineConfig(), InferenceConfig(), ReadingConfig()
@@ -74,8 +82,14 @@ suppress_option = click.option(
 keep_option = click.option(
     "--keep",
     type=click.Choice(get_args(Keep)),
-    help="Which marks are ink: text keeps writing alone; all keeps rules, frames, stamps and drawings as well. "
-    f"The model must have learned both. [default: {INFERENCE.keep}]",
+    help="Which marks are ink: text keeps writing alone; all keeps rules, frames, ornaments and drawings as well. "
+    f"[default: {INFERENCE.keep}]",
+)
+pictures_option = click.option(
+    "--pictures",
+    type=click.Choice(get_args(Pictures)),
+    help="What becomes of pictures in tone: dots (dither), black and white areas (threshold), nothing (white), or a "
+    f"grey layer below the ink of a PDF page (grey). [default: {INFERENCE.pictures}]",
 )
 context_option = click.option(
     "--context/--no-context",

@@ -92,10 +92,10 @@ class SyntheticConfig(Config):
     music: float = 0.2  # staves, notes and lyrics
     map: float = 0.25  # coasts, roads, hachures, and names at every angle
     ornament: float = 0.3  # frames, borders and decorated initials
-    directions: float = 0.3  # text that runs two ways
+    directions: float = 0.3  # text that runs in two directions
     pencil: float = 0.4  # thin, pale and grainy strokes
     typescript: float = 0.4  # typewritten text
-    bands: float = 0.25  # white letters on black, which are no ink under the convention `contest`
+    bands: float = 0.25  # white letters on black bands, on pages under the convention `all` only
     halftone: float = 0.2  # printed photographs beside text
     photograph: float = 0.2  # photographs in continuous tone beside text
     other_scripts: float = 0.3  # share of text in other scripts than Latin, as far as there are fonts
@@ -115,11 +115,11 @@ class SyntheticConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        chances = [getattr(self, kind) for kind in PAGE_KINDS]
+        frequencies = [getattr(self, kind) for kind in PAGE_KINDS]
         self.require(
             "print",
-            min(chances) >= 0 and sum(chances) > 0,
-            "0 or more like all kinds of pages, of which one must be above 0",
+            min(frequencies) >= 0 and sum(frequencies) > 0,
+            "0 or more, as the frequencies of all kinds of pages, of which one must be above 0",
         )
         self.require("other_scripts", 0 <= self.other_scripts <= 1, "from 0 to 1")
 
@@ -147,14 +147,14 @@ class DataConfig(Config):
     """Which pages are trained and validated on, and how crops are cut from them."""
 
     crop: int = 512  # pixels, side of a crop (S in the paper)
-    validation_share: float = 0.1  # share of the pages that are not held out
-    validate_on: tuple[str, ...] = ()  # years that are used as a whole instead of that share
+    validation_share: float = 0.1  # share of the pages, without the held-out ones, that are validated on
+    validate_on: tuple[str, ...] = ()  # years that are validated on as a whole, instead of that share
     zoom: tuple[float, float] = (0.7, 1.4)  # smallest and largest factor by which a crop is scaled
     wide_zoom: tuple[float, float] = (0.35, 2.5)  # the same for the share `wide` of the crops
     wide: float = 0.0  # share of the crops that are scaled by `wide_zoom`
     rotation: float = 4.0  # degrees, largest angle in either direction of the crops of the share `rotated`
     rotated: float = 0.3  # share of the crops that are rotated by a small angle
-    # The probabilities to mirror a crop horizontally, vertically and diagonally.
+    # The probabilities that a crop is mirrored sideways, upside down and along its diagonal.
     flips: tuple[float, float, float] = (0.5, 0.5, 0.0)
     turns: float = 0.0  # probability that a finished crop is rotated by 90, 180 or 270 degrees
     region: RegionConfig = field(default_factory=RegionConfig)

@@ -13,9 +13,8 @@ class EngineConfig(Config):
     """Where and how the network runs; none of these settings changes a result."""
 
     device: str = "auto"  # auto, cpu, cuda, cuda:1, ...
-    runtime: Literal["auto", "torch", "onnx"] = (
-        "auto"  # auto uses torch for .safetensors files and on its GPUs
-    )
+    # The library that runs the network; auto uses torch for .safetensors files and on its GPUs.
+    runtime: Literal["auto", "torch", "onnx"] = "auto"
     workers: int = 0  # windows that the CPU works on at the same time; 0 stands for one per core
     batch: int = 8  # windows in one call to a GPU
     max_memory: int = 2_000_000_000  # bytes, for all processes together
@@ -32,9 +31,9 @@ class ScaleConfig(Config):
     """How a batch runs on a Ray cluster; none of these settings changes a result."""
 
     address: str = "auto"  # address of the cluster: auto, HOST[:PORT], or local to start one here
-    # The most files in one task: so many are repeated if a worker is lost, and are waited for at the end.
+    # The largest number of files in one task: if a worker is lost, as many are repeated.
     files: int = 16
-    tries: int = 3  # attempts at a file at which the worker ends, before the file is given up
+    tries: int = 3  # attempts at a file that ends its worker, before the file is given up
     rounds: int = 3  # consecutive rounds without a finished file, after which the cluster is given up
 
     def __post_init__(self) -> None:

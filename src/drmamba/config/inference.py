@@ -26,6 +26,7 @@ class WindowConfig(Config):
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Keep = Literal["text", "all"]
+Pictures = Literal["dither", "threshold", "white", "grey"]
 # The ink convention that each choice stands for.
 KEPT: dict[Keep, Convention] = {"text": "contest", "all": "all"}
 
@@ -42,7 +43,7 @@ class InferenceConfig(Config):
 
     windows: WindowConfig = field(default_factory=WindowConfig)
     threshold: float = 0.5  # pixels with a probability above this are ink
-    suppress: float = 1.0  # factor of beta; 0 subtracts no background, 1 what the model would
+    suppress: float = 1.0  # factor of beta: 0 subtracts no background, 1 as much as the model chooses
     keep: Keep = "text"  # marks that are ink: text alone, or all that was printed, written or drawn
     context: bool = True  # whether the network sees the whole page, reduced, in addition to each window
     scale: Literal["auto"] | float = "auto"  # factor by which the page is scaled for the network
@@ -52,7 +53,13 @@ class InferenceConfig(Config):
     keep_bilevel: bool = True  # whether pages that are already black and white are kept as they are
     margins: bool = True  # whether dark margins of the scan are removed
     despeckle: bool = False  # whether pieces of ink smaller than a fragment of a stroke are removed
-    min_contrast: int = 8  # grey levels of 255; a window with less is blank without inference
+    witness: bool = True  # whether the result is compared with what is dark on the page
+    second_look: bool = True  # whether the network sees again what the witness misses
+    restore: bool = True  # whether, with keep = "all", what is still missing is taken from the page itself
+    find_pictures: bool = True  # whether pictures in tone are found
+    pictures: Pictures = "dither"  # what becomes of pictures; only PDF pages show them in grey
+    # Grey levels of 255; a window with less contrast in every cell of 32 pixels is blank without inference.
+    min_contrast: int = 8
     precision: Precision = "auto"  # number format of the network; auto is the runtime's own choice
 
     @classmethod
@@ -103,6 +110,10 @@ PROTOCOLS: dict[str, InferenceConfig] = {
         add_noise=False,
         keep_bilevel=False,
         margins=False,
+        witness=False,
+        second_look=False,
+        restore=False,
+        find_pictures=False,
         min_contrast=0,
     ),
 }

@@ -22,7 +22,7 @@ class LossConfig(Config):
     alpha: float = 0.7  # weight of false ink in the Tversky term
     beta: float = 0.3  # weight of lost ink in the Tversky term
     band: float = 3.0  # pixels from the boundary within which L_bnd penalizes false ink
-    thinning: int = 5  # steps of the soft skeleton, which thin strokes up to twice as wide
+    thinning: int = 5  # erosions of the soft skeleton, enough for strokes of twice as many pixels
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -56,9 +56,8 @@ class BlockConfig(Config):
 class DetailConfig(Config):
     """The full-resolution branch and the head it feeds."""
 
-    plain: bool = (
-        False  # whether bilinear up-sampling of one 1 x 1 convolution replaces branch, fusion and head
-    )
+    # Whether one 1 x 1 convolution with bilinear up-sampling replaces branch, fusion and head.
+    plain: bool = False
     enabled: bool = True  # whether there is a branch with the page and its edges
     width: int = 40  # channels of psi, and of the up-sampled O_DR
     head_width: int = 48
@@ -102,12 +101,13 @@ class ModelConfig(Config):
 PRESETS: dict[str, ModelConfig] = {
     "tiny": ModelConfig(),
     "lite": ModelConfig(
-        encoder="efficientnet_lite0",
+        encoder="pplcnetv4_small",
         decoder=(128, 64, 48),
+        projected=True,
         context=4,
         conventions=CONVENTIONS,
         block=BlockConfig(width=48, centred=True, horizons=(4.0, 128.0)),
-        detail=DetailConfig(width=16, head_width=32, dilations=(2,), fold=2),
+        detail=DetailConfig(width=16, head_width=24, dilations=(2,), fold=2),
     ),
 }
 DEFAULT_MODEL = "lite"  # preset whose weights ship with the package

@@ -13,7 +13,7 @@ class ReadingConfig(Config):
 
     max_pixels: int = 1_000_000_000  # a page that declares more is refused before it is decoded
     dpi: int = 300  # resolution at which PDF pages that are not scans are rendered
-    max_seconds: float = 3600.0  # that decoding all pages of one file may take; 0 stands for no limit
+    max_seconds: float = 3600.0  # time that decoding all pages of one file may take; 0 stands for no limit
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,7 +11,7 @@ from torch.utils.data import Dataset
 
 from drmamba.config import Convention, DataConfig, LossConfig
 from drmamba.data.degrade import degrade
-from drmamba.data.degrade.cleared import chances_after, cleared
+from drmamba.data.degrade.cleared import cleared, probabilities_after
 from drmamba.data.dibco import Pair
 from drmamba.data.page import LabelledPage, Picture
 from drmamba.data.paper_textures import PaperTextures
@@ -80,7 +80,7 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         return item | more
 
     def crop(self, rng: np.random.Generator) -> tuple[LabelledPage, Convention]:
-        """One degraded crop, rotated by quarter turns with the chance `turns`, and its ink convention."""
+        """One degraded crop, rotated by quarter turns with the probability `turns`, and its ink convention."""
         return self._rotated(*self._upright(rng, (self.config.crop, self.config.crop)), rng)
 
     def region(self, rng: np.random.Generator) -> Region:
@@ -116,15 +116,15 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         assert self.pool is not None
         if not config.region.side:
             page, convention = self.pool.crop(rng)
-            return degrade(page, rng, config.degrade, self.pool), self._asked(rng, convention)
+            return degrade(page, rng, config.degrade, self.pool), self._training_convention(rng, convention)
         page, convention = self.pool.region(rng)
-        chances = config.degrade
+        probabilities = config.degrade
         if rng.random() < config.region.cleared:
-            page, chances = cleared(page, rng), chances_after(chances)
-        return degrade(page, rng, chances, self.pool), self._asked(rng, convention)
+            page, probabilities = cleared(page, rng), probabilities_after(probabilities)
+        return degrade(page, rng, probabilities, self.pool), self._training_convention(rng, convention)
 
-    def _asked(self, rng: np.random.Generator, convention: Convention) -> Convention:
-        """The convention under which a real page is trained: some pages of text serve for `all` as well."""
+    def _training_convention(self, rng: np.random.Generator, convention: Convention) -> Convention:
+        """The convention under which a real page is trained: the share `contest_as_all` is trained as `all`."""
         share = self.config.contest_as_all
         if share and "all" in self.conventions and rng.random() < share:
             return "all"

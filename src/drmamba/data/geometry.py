@@ -10,7 +10,7 @@ from PIL import Image
 
 from drmamba.images import Ink
 
-FAINTEST = 48  # of 255; the ridge of a hairline is ink if it covers at least this much of a pixel
+FAINTEST = 48  # parts of 255; the ridge of a hairline is ink if it covers at least this much of a pixel
 Shape = tuple[int, int]  # height and width, in pixels
 
 

@@ -24,9 +24,7 @@ SIDE = 32  # cells along each side of the reduced page
 FINE = 4 * SIDE  # pixels along each side of the reduced page from which crops are cut
 SURROUNDINGS = 5  # cells along the side of the square with which a cell is compared
 TRIMS = (0.0, 0.03, 0.06)  # shares of a side that a crop may have taken from each edge
-MIN_CONTRAST = (
-    1.0  # grey levels; a picture that differs less from its surroundings, such as blank paper, has no hash
-)
+MIN_CONTRAST = 1.0  # grey levels; a picture whose cells differ less, such as blank paper, has no hash
 # The correlation of the bits above which two pages are the same. Of the 129 pages of the contests, no two different
 # ones reach 0.56, and a page and its copy without 8 % of two sides still reach 0.69.
 ALIKE = 0.63

@@ -32,7 +32,7 @@ class LabelledPage:
     def contrast(self) -> float:
         """The difference in brightness (0 to 1) between paper and ink, estimated from every third pixel.
 
-        A page without ink, or of nothing but ink, has a contrast of 0.5.
+        A page without ink or without paper has a contrast of 0.5.
         """
         ink, image = self.ink[::3, ::3], self.image[::3, ::3]
         if not ink.any() or ink.all():

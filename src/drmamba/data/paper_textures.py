@@ -114,8 +114,8 @@ def drawn(
     palette: Sequence[tuple[tuple[float, float, float], float]], rng: np.random.Generator
 ) -> NDArray[np.float32]:
     """A random colour of the palette, slightly varied."""
-    chances = np.cumsum([weight for _, weight in palette])
-    base = np.array(palette[int(np.searchsorted(chances, rng.uniform(0, chances[-1])))][0])
+    cumulative = np.cumsum([weight for _, weight in palette])
+    base = np.array(palette[int(np.searchsorted(cumulative, rng.uniform(0, cumulative[-1])))][0])
     return np.clip(base * rng.uniform(0.88, 1.08) * rng.normal(1, 0.02, 3), 0.05, 1).astype(np.float32)
 
 

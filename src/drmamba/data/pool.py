@@ -40,11 +40,11 @@ class PagePool:
             self.pages = list(threads.map(decoded, pairs))
         # Large pages are drawn more often, in proportion to their side length and not to their area.
         weights = np.sqrt([stored.ink.size for stored in self.pages])
-        self.chances = np.cumsum(weights / weights.sum())
+        self.cumulative = np.cumsum(weights / weights.sum())
 
     def page(self, rng: np.random.Generator) -> StoredPage:
         """A random page."""
-        return self.pages[min(int(self.chances.searchsorted(rng.random())), len(self.pages) - 1)]
+        return self.pages[min(int(self.cumulative.searchsorted(rng.random())), len(self.pages) - 1)]
 
     def crop(self, rng: np.random.Generator) -> tuple[LabelledPage, Convention]:
         """One crop of a random page, rotated, scaled and flipped."""

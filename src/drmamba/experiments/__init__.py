@@ -1,1 +1,1 @@
-"""Comparisons and studies: `benchmark`, `evaluation`, and `studies` of the network; reports are shared."""
+"""Comparisons of methods (`benchmark`), scores of pages on disk (`evaluation`), studies of the network (`studies`)."""

@@ -44,7 +44,7 @@ def interval(values: Sequence[float]) -> Interval:
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """What one network has more than another, on the pages and seeds that both have."""
+    """How much better one network is than another, on the pages and seeds that both have."""
 
     seeds: Interval  # over seeds, of the differences of the pages' means
     pages: Interval  # over pages, of the differences of the seeds' means
@@ -64,7 +64,7 @@ class PairedDifference:
 
     @property
     def sign(self) -> int:
-        """1 or -1 if both intervals say so, otherwise 0: the difference cannot be told from chance."""
+        """1 or -1 if both intervals have that sign, otherwise 0, because the difference may be due to chance."""
         return self.seeds.sign if self.seeds.sign == self.pages.sign else 0
 
     def extremes(self, count: int) -> tuple[list[Page], list[Page]]:

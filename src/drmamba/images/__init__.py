@@ -19,6 +19,7 @@ from drmamba.images.record import read_record
 from drmamba.images.writing import (
     Bitmap,
     CodedPage,
+    GreyLayer,
     encode,
     encode_document,
     encode_grey,
@@ -33,6 +34,7 @@ __all__ = [
     "CodedPage",
     "DPI",
     "FilePage",
+    "GreyLayer",
     "Ink",
     "PageSource",
     "READABLE",

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from drmamba.checkpoint import Provenance
-from drmamba.config import DEFAULT_MODEL, EngineConfig, InferenceConfig, replace_values
+from drmamba.config import DEFAULT_MODEL, KEPT, EngineConfig, InferenceConfig, replace_values
 from drmamba.config import Keep as MarksKept
 from drmamba.errors import CheckpointError, InputError
 from drmamba.files import write_atomic
@@ -39,6 +39,7 @@ from drmamba.images import (
     DPI,
     RGB,
     Bitmap,
+    GreyLayer,
     Ink,
     PageSource,
     as_page_source,
@@ -47,6 +48,7 @@ from drmamba.images import (
     write_bitmap,
 )
 from drmamba.inference.analysis import PageAnalysis, analyse_page
+from drmamba.inference.assessment import Draft, assess
 from drmamba.inference.despeckle import SpeckSize, remove_specks
 from drmamba.inference.models import load_model
 from drmamba.inference.page_cache import cached
@@ -55,7 +57,7 @@ from drmamba.inference.page_progress import WindowWatch, watched
 from drmamba.inference.quality import Quality, QualityCounter
 from drmamba.inference.runtime.base import Runtime
 from drmamba.inference.runtime.pool import WorkerPool
-from drmamba.inference.tiling import Band, Predict, Probability, bands, each, places
+from drmamba.inference.tiling import Band, Predict, Probability, bands, each, places, to_grey
 from drmamba.inference.view import PageView, choose_view
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ class BinarizedPage:
     kept: Probability | None = None
     grey: NDArray[np.uint8] | None = None  # the probability in 256 steps, ink dark: a quarter of the memory
     explanation: Explanation | None = None  # the network's maps, if they were requested
+    layers: tuple[GreyLayer, ...] = ()  # pictures in grey for a PDF page; other files cannot have them
 
     @cached_property
     def binary(self) -> Ink:
@@ -104,7 +107,7 @@ class BinarizedPage:
 
     def save(self, path: str | Path) -> None:
         """Write a 1-bit PNG, TIFF or PDF, as the name's ending says; the resolution is kept."""
-        write_bitmap(path, self.bitmap)
+        write_bitmap(path, self.bitmap, layers=self.layers)
 
     def save_soft(self, path: str | Path) -> None:
         """Write the probability as an 8-bit PNG, ink dark."""
@@ -196,7 +199,12 @@ class Binarizer:
     def check(self, config: InferenceConfig) -> None:
         """Raise if the network cannot be run with these settings."""
         self.pool.runtime.precision(config.precision)
-        self.pool.runtime.convention(config.keep)
+        knows = KEPT[config.keep] in self.pool.runtime.conventions
+        if config.keep != "text" and not knows and not (config.witness and config.restore):
+            raise CheckpointError(
+                f"this model knows text only and cannot be asked for --keep {config.keep} without the witness and "
+                "restoring; leave --no-witness and --no-restore out, or use a model that was trained for both"
+            )
 
     @overload
     def __call__(self, page: Source, **settings: Any) -> BinarizedPage: ...
@@ -252,7 +260,8 @@ class Binarizer:
     ) -> BinarizedPage:
         """Binarize one page; `keep` says what remains beside the bitmap.
 
-        `analysis` and `view` may be given if they are known already; `predict` replaces the network.
+        `analysis` and `view` may be given if they are known already; `predict` replaces the network, and then there
+        is no second look.
         """
         config = config or self.config
         analysis = analysis or analyse_page(source)
@@ -275,9 +284,18 @@ class Binarizer:
                 grey[band.top : band.top + len(found)] = to_grey(found)
         if config.despeckle and analysis.strokes:  # without strokes, nothing says how large a speck is
             remove_specks(bitmap, SpeckSize.of_strokes(analysis.strokes.width))
-        trained = self.provenance.trained
-        quality = counter.judge(analysis, view, margins=margins is not None, trained=trained)
-        return BinarizedPage(bitmap, quality, kept, grey)
+        draft = Draft(bitmap, kept, grey)
+        assessment = assess(self, source, config, analysis, view, draft, look=predict is None)
+        if assessment.changed:
+            counter.ink = bitmap.count()
+        quality = counter.judge(
+            analysis,
+            view,
+            margins=margins is not None,
+            trained=self.provenance.trained,
+            assessment=assessment,
+        )
+        return BinarizedPage(bitmap, quality, kept, grey, layers=assessment.layers)
 
     def view(self, source: PageSource, analysis: PageAnalysis, config: InferenceConfig) -> PageView:
         """Return how the network is to see a page."""
@@ -332,11 +350,6 @@ class Binarizer:
 def _black(window: RGB) -> Probability:
     """Return the ink of a page that is black and white already."""
     return (window[:, :, 0] < 128).astype(np.float32)
-
-
-def to_grey(probability: Probability) -> NDArray[np.uint8]:
-    """Return probabilities in 256 steps, as a person would look at them: ink is dark."""
-    return ((1 - probability) * 255 + 0.5).astype(np.uint8)
 
 
 def _enlarged(margins: NDArray[np.bool_], reduction: int, band: Band, width: int) -> NDArray[np.bool_]:

@@ -242,8 +242,9 @@ class FileConversion:
             if self.options.soft:  # written first, so that a page never exists without its soft companion
                 self._write(job.soft(number, pages), result.encode_soft(record), origin, reader)
             if not job.many_files:
-                return result.quality, encode_page(result.bitmap, job.output.suffix, self.options.pdf_coding)
-            data = encode([result.bitmap], job.output.suffix, record=record)
+                coding = self.options.pdf_coding
+                return result.quality, encode_page(result.bitmap, job.output.suffix, coding, result.layers)
+            data = encode([result.bitmap], job.output.suffix, record=record, layers=result.layers)
         self._write(job.page(number, pages), data, origin, reader)
         return result.quality, data
 

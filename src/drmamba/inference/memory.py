@@ -10,12 +10,16 @@ from pathlib import Path
 from drmamba.config import InferenceConfig
 from drmamba.errors import ConfigError, MemoryLimitError
 from drmamba.images.writing.g4 import STRIP_PIXELS
+from drmamba.inference.analysis.page import MAX_GREY
 from drmamba.inference.runtime.base import Runtime
 from drmamba.inference.view import largest_zoom
 
 # Resident bytes, measured with benchmarks/memory.py and rounded up; a runtime says what it takes itself.
 DECODER_BYTES = 55_000_000  # bytes; an idle decoding process
 LINE_BYTES = 26  # bytes per pixel under a line of windows: RGB read and cut, probabilities blended and masked
+WITNESS_BYTES = (
+    24  # bytes per pixel of the reduced page in grey: the page, its structures and what is compared
+)
 PAGE_BYTES = 10_000_000  # bytes; what any page takes, however small
 PAGE_SHARE = 0.9  # of the memory that is left; this much of it goes to pages
 MIN_PAGE_MEMORY = 150_000_000  # bytes; a batch that leaves less for its pages is refused
@@ -60,7 +64,9 @@ def estimate_page(
     zoom = largest_zoom(height, width) if config.scale == "auto" else max(1.0, config.scale)
     line = int(width * zoom * min(height * zoom, config.windows.window)) * LINE_BYTES
     result = pixels // 4 + min(pixels, STRIP_PIXELS) + (pixels if soft else 0)
-    return decode_bytes + line + result + PAGE_BYTES
+    witness = min(pixels, MAX_GREY) * (WITNESS_BYTES if config.witness or config.find_pictures else 1)
+    # The witness works when the windows have been seen.
+    return decode_bytes + max(line, witness) + result + PAGE_BYTES
 
 
 class MemoryLedger:

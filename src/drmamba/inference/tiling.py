@@ -137,3 +137,8 @@ def probability(
 def each(predict: Callable[[RGB], Probability]) -> Predict:
     """Return a prediction for many windows from one for a single window."""
     return lambda windows: map(predict, windows)
+
+
+def to_grey(probability: Probability) -> NDArray[np.uint8]:
+    """Return probabilities in 256 steps, as a person would look at them: ink is dark."""
+    return ((1 - probability) * 255 + 0.5).astype(np.uint8)

@@ -36,7 +36,9 @@ except ModuleNotFoundError as error:
     raise MissingExtra("ocrmypdf", "ocrmypdf") from error
 
 DEFAULT, ENGINE, MODEL = InferenceConfig(), EngineConfig(), DEFAULT_MODEL
-DOUBTFUL = ("uncertain", "dense", "blank")  # flags of pages that a person should look at
+# Flags of pages that a person should look at, and of those the ones whose scan must not be replaced.
+DOUBTFUL = ("uncertain", "dense", "blank", "lost_content", "kept_dirt", "picture")
+IRREPLACEABLE = frozenset({"lost_content", "picture"})
 
 log = logging.getLogger(__name__)
 _loading = threading.Lock()
@@ -132,7 +134,7 @@ def filter_ocr_image(
         return filtered
     result = _binarized(page.options, filtered)
     if _option(page.options, "keep", False) and filtered is image and _read_as_shown(page.options):
-        result.save(_kept(page))
+        _keep(page, result)
     picture = result.bitmap.image()
     picture.info["dpi"] = filtered.info["dpi"]  # the position of the text layer depends on it
     return picture
@@ -150,8 +152,18 @@ def filter_page_image(page: PageContext, image_filename: Path) -> Path | None:
         with Image.open(image_filename) as image:
             if image.mode == "1":
                 return None
-            _binarized(page.options, image).save(kept)
-    return kept
+            _keep(page, _binarized(page.options, image))
+    # An empty file stands for a page whose scan stays.
+    return kept if kept.stat().st_size else None
+
+
+def _keep(page: PageContext, result: BinarizedPage) -> None:
+    """Store the page that the PDF shows; the scan stays if it has a picture or something was lost."""
+    if IRREPLACEABLE & set(result.quality.flags):
+        _kept(page).write_bytes(b"")
+        log.warning("the PDF shows the scan of this page, because black and white would lose something of it")
+    else:
+        result.save(_kept(page))
 
 
 def _kept(page: PageContext) -> Path:

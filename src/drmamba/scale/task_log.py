@@ -2,8 +2,8 @@
 
 A task is a few files. When its worker dies, Ray gives the task to another worker, which asks here first: files that
 were finished keep their records, and the others are converted one at a time, so that a file that kills its worker can
-be told from those that happened to be beside it. Only unfinished tasks are remembered, so memory grows with the size
-of the cluster and not with that of the batch.
+be distinguished from those that happened to be in the same task. Only unfinished tasks are remembered, so memory grows
+with the size of the cluster and not with that of the batch.
 """
 
 from __future__ import annotations

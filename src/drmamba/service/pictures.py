@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from drmamba.images import RGB, PageSource, encode, encode_grey
-from drmamba.inference.binarizer import to_grey
 from drmamba.inference.explain import Explanation, Exploration, Map
+from drmamba.inference.tiling import to_grey
 
 MAP_SIDE = 1600  # pixels; the longest side of a map, which is smooth anyway
 SCAN_SIDE = 12_000  # pixels; the longest side of a scan's picture, which every browser shows

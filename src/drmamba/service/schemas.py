@@ -27,6 +27,7 @@ PAGE: dict[str, Any] = {
         "uncertain": {"type": "number", "description": "share of the pixels that are uncertain"},
         "stroke_width": {"type": ["number", "null"]},
         "scale": {"type": "number"},
+        "doubt": {"type": "number", "description": "how likely something is missing, to sort pages by"},
         "flags": {"type": "array", "items": {"type": "string"}},
         "notes": {"type": "array", "items": {"type": "string"}, "description": "the flags in words"},
         "warnings": {
@@ -40,7 +41,7 @@ PAGE: dict[str, Any] = {
                 "type": "array",
                 "items": {"type": "array", "items": {"type": "integer"}, "minItems": 4, "maxItems": 4},
             },
-            "description": "doubtful places by kind, each as left, top, right and bottom in pixels",
+            "description": "the places that a flag is about, each as left, top, right and bottom in pixels",
         },
     },
 }

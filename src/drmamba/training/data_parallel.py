@@ -1,4 +1,4 @@
-"""Data-parallel training on a CPU: several threads compute the gradients of one share of every batch each.
+"""Data-parallel training on a CPU: each of several threads computes the gradient of its share of every batch.
 
 Threads inside an operation wait for each other thousands of times per update, and wait long when other programs run.
 Here each thread makes its own crops and runs its own forward and backward pass; the threads meet once, when their

@@ -1,8 +1,8 @@
 """The initial network of a run: random, with a pretrained encoder, or from another model.
 
-Networks that differ in a few settings start from the same tensors as far as they have the same: every tensor outside
-the encoder is drawn from a generator of its own, so that one more tensor does not change what the others are. The
-encoder is drawn first and as a whole.
+Networks that differ in a few settings start with equal values in all tensors that both have: every tensor outside the
+encoder is drawn from a generator of its own, so that an additional tensor does not change the others. The encoder is
+drawn first and as a whole.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from drmamba.checkpoint import read_header, read_tensors
 from drmamba.config import RunConfig
 from drmamba.errors import CheckpointError, ConfigError
 from drmamba.model.network import CONVENTION_STD, DRMamba
-from drmamba.model.pretrained import load_encoder_weights
+from drmamba.model.pretrained import RANDOM, load_encoder_weights
 from drmamba.model.tensor_parts import WHOLE, tensor_parts
 
-ENCODER = "encoder."  # how the names of the encoder's tensors begin
-RESTING_LEVEL = "block.B_0"
+ENCODER = "encoder."  # prefix of the names of the encoder's tensors
+RESTING_LEVEL = "block.B_0"  # name of the tensor B_0 of a centred block
 
 
 def initial_network(config: RunConfig, *, weights: bool = True) -> DRMamba:
@@ -31,16 +31,23 @@ def initial_network(config: RunConfig, *, weights: bool = True) -> DRMamba:
         torch.manual_seed(config.train.seed)
         network = DRMamba(config.model)
     draw_by_name(network, config.train.seed)
-    if weights and config.source.encoder_weights and not config.source.init:
-        load_encoder_weights(network, config.source.encoder_weights)
-    if weights and config.source.init:
-        copy_fitting(network, Path(config.source.init), config.source.init_parts)
+    if weights:
+        load_initial_weights(network, config)
     return network
+
+
+def load_initial_weights(network: DRMamba, config: RunConfig) -> str:
+    """Load the weights that the run starts from, if any; returns the origin of the encoder's."""
+    source = config.source
+    if source.init:
+        copy_fitting(network, Path(source.init), source.init_parts)
+        return source.init if not source.init_parts or "encoder" in source.init_parts else RANDOM
+    return load_encoder_weights(network, source.encoder_weights) if source.encoder_weights else RANDOM
 
 
 @torch.no_grad()
 def draw_by_name(network: DRMamba, seed: int) -> None:
-    """Draw the random tensors outside the encoder again, each part of each from its name and the seed alone.
+    """Draw the random tensors outside the encoder again, each part of a tensor from its name and the seed alone.
 
     The distributions are torch's own: uniform between -1 / sqrt(n) and 1 / sqrt(n) for layers with n inputs. Tensors
     that do not start at random, such as those that start at zero, stay as they are.
@@ -72,7 +79,7 @@ def _generator(name: str, part: str, seed: int) -> torch.Generator:
 
 @torch.no_grad()
 def copy_fitting(network: DRMamba, path: Path, only: Sequence[str] = ()) -> list[str]:
-    """Copy what fits of a model, by name, shape and meaning; returns the names of all tensors that are not complete.
+    """Copy every tensor that fits by name, shape and meaning; returns the names of those that are not complete.
 
     Of a tensor with several parts, such as the gates' projections, the parts that both networks have are copied. The
     model may have another block or head, because ablations share a pretrained encoder, but not another encoder. `only`

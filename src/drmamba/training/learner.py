@@ -102,7 +102,10 @@ class Learner:
 
 
 def optimizer_for(network: DRMamba, config: RunConfig) -> torch.optim.AdamW:
-    """AdamW without weight decay on norms, biases and A_D, A_B; these rates and the encoder have own learning rates."""
+    """AdamW without weight decay on norms, biases, A_D and A_B.
+
+    A_D, A_B and the encoder have learning rates of their own.
+    """
     train = config.train
     groups: dict[tuple[float, float], dict[str, Any]] = {}
     for name, parameter in network.named_parameters():

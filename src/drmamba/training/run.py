@@ -24,10 +24,12 @@ from drmamba.checkpoint import Provenance
 from drmamba.config import RunConfig
 from drmamba.errors import MissingExtra
 from drmamba.files import remove_abandoned
-from drmamba.inference.runtime.torch import has_bfloat16
+from drmamba.model.network import DRMamba
+from drmamba.model.pretrained import RANDOM, how_to_get
+from drmamba.ops.bfloat16 import has_bfloat16
 from drmamba.training.batch_loader import BatchLoader
 from drmamba.training.data_parallel import DataParallelTrainer, thread_count
-from drmamba.training.initialization import initial_network
+from drmamba.training.initialization import initial_network, load_initial_weights
 from drmamba.training.learner import Batch, Learner
 from drmamba.training.log import ProgressBar, TrainingLog, draw_curve
 from drmamba.training.run_data import RunData
@@ -75,7 +77,7 @@ def train(
     """
     directory = RunDirectory(Path(root))
     engine = fabric(config, devices, accelerator)
-    # Before the directory is made, so that wrong data leaves none behind.
+    # The data is checked before the directory is made, so that wrong data leaves none behind.
     data = None if resume else RunData.of(config)
     first, hashes = engine.global_rank == 0, None
     if data and first and not directory.settings.exists():
@@ -114,17 +116,14 @@ def fabric(config: RunConfig, devices: int, accelerator: str) -> Fabric:
         from lightning.fabric import Fabric
     except ImportError as error:
         raise MissingExtra("lightning", "train") from error
-    narrow = config.train.precision == "bfloat16" or (config.train.precision == "auto" and _has_bfloat16())
+    native = has_bfloat16(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+    narrow = config.train.precision == "bfloat16" or (config.train.precision == "auto" and native)
     return Fabric(
         accelerator=accelerator,
         devices=devices,
         strategy="ddp" if devices > 1 else "auto",
         precision="bf16-mixed" if narrow else "32-true",
     )
-
-
-def _has_bfloat16() -> bool:
-    return has_bfloat16(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 class _Run:
@@ -135,8 +134,10 @@ class _Run:
     ) -> None:
         self.engine, self.data, self.directory = engine, data, directory
         self.config = config = data.config
-        self.first = engine.global_rank == 0
-        network = initial_network(config, weights=not (resume and directory.checkpoint.is_file()))
+        self.first, self.shown = engine.global_rank == 0, shown
+        resumed = resume and directory.checkpoint.is_file()
+        network = initial_network(config, weights=False)
+        self.position = Position() if resumed else Position(encoder_weights=self._load_weights(network))
         if engine.world_size > 1:
             share_norms(network)
         self.learner = learner = Learner(network, config)
@@ -151,14 +152,20 @@ class _Run:
         self.trainer = (
             self._make_trainer() if engine.world_size == 1 and engine.device.type == "cpu" else None
         )
-        self.position = Position()
-        if resume and directory.checkpoint.is_file():
+        if resumed:
             self.position = load_state(directory.checkpoint, learner)
         self.plan = Plan.of(config.train, data.pages, engine.world_size)
         self.clock = ActiveClock(self.position.seconds)
-        self.shown = shown
         self.interrupted = False
         self.validated = 0
+
+    def _load_weights(self, network: DRMamba) -> str:
+        """Load the initial weights and print where the encoder's come from; returns that origin."""
+        origin = load_initial_weights(network, self.config)
+        remedy = f"; to start from pretrained ones, {how_to_get(self.config.model.encoder)}"
+        wanted = origin == RANDOM and self.config.source.encoder_weights == "auto"
+        self._print(f"the encoder's initial weights: {origin}{remedy if wanted else ''}")
+        return origin
 
     def _make_trainer(self) -> DataParallelTrainer | None:
         """A trainer with threads that share each batch, if the config and the batch allow more than one."""
@@ -294,11 +301,16 @@ class _Run:
             page_hashes=tuple(self.directory.page_hashes()),
             held_out=source.hold_out or "",
             metrics={**scores.get("mean", {}), "validation_fm": self.position.fm},
-            notes=f"{self.position.step} updates, {self.position.seconds / 60:.1f} minutes",
+            notes=self._notes(),
         )
         checkpoint.save(self.directory.model, network, about)
         self.directory.write_scores(scores)
         return scores
+
+    def _notes(self) -> str:
+        notes = f"{self.position.step} updates, {self.position.seconds / 60:.1f} minutes"
+        origin = self.position.encoder_weights
+        return f"{notes}; the encoder's initial weights: {origin}" if origin else notes
 
     def _print(self, text: str) -> None:
         if self.shown:

@@ -55,17 +55,17 @@ class RunData:
 
     config: RunConfig
     split: Split
-    before: tuple[str, ...] = ()  # the sets that the initial model was trained on
+    pretraining_sets: tuple[str, ...] = ()  # the sets that the initial model was trained on
 
     @classmethod
     def of(cls, config: RunConfig) -> RunData:
         """Find the pages that the config names, and split them."""
         source = config.source
-        before = _pretraining_sets(config)
+        earlier = _pretraining_sets(config)
         if source.data == SYNTHETIC:
             if source.hold_out or source.extra:
                 raise DataError("synthetic pages have no years; leave out --hold-out and --extra")
-            return cls(replace_values(config, {"data": {"synthetic_share": 1.0}}), Split((), (), ()), before)
+            return cls(replace_values(config, {"data": {"synthetic_share": 1.0}}), Split((), (), ()), earlier)
         extra = [pair for given in source.extra for pair in _extra_pairs(given)]
         divided = split(
             find_pairs(source.data),
@@ -75,7 +75,7 @@ class RunData:
             seed=config.train.seed,
             extra=extra,
         )
-        return cls(config, divided, before)
+        return cls(config, divided, earlier)
 
     @property
     def pages(self) -> int:
@@ -117,18 +117,18 @@ class RunData:
         """
         found = inspect(self.split, self.config.data.textures)
         init = Path(self.config.source.init or "")
-        before = read_header(init)[1].page_hashes if init.is_file() else ()
-        if learned := found.learned(before):
+        earlier = read_header(init)[1].page_hashes if init.is_file() else ()
+        if learned := found.learned(earlier):
             raise TrainingError(
                 f"{init} was trained on pages that this run would be scored on ({', '.join(learned[:5])}); "
                 "start from a model that was not"
             )
-        return sorted({*found.hashes, *before})
+        return sorted({*found.hashes, *earlier})
 
     def record(self, directory: RunDirectory, hashes: Sequence[str] | None = None) -> None:
         """Write the manifest of a new run, or compare it with that of a resumed one."""
         path = directory.manifest
-        found = {**manifest(self.split), "before": list(self.before)}
+        found = {**manifest(self.split), "before": list(self.pretraining_sets)}
         if not path.is_file():
             found["hashes"] = list(self.inspect() if hashes is None else hashes)
             write_atomic(path, json.dumps(found, indent=1).encode())

@@ -20,12 +20,13 @@ FORMAT = "drmamba-run-1"
 
 @dataclass(frozen=True)
 class Position:
-    """The position of a run: updates (which determine crops and schedule), active seconds, validations, last FM."""
+    """How far a run is, and what it started from."""
 
-    step: int = 0
-    seconds: float = 0.0
+    step: int = 0  # updates, which determine crops and schedule
+    seconds: float = 0.0  # active time
     validations: int = 0
-    fm: float | None = None
+    fm: float | None = None  # of the last validation
+    encoder_weights: str = ""  # origin of the encoder's initial weights; earlier versions did not record it
 
 
 def save_state(path: Path, learner: Learner, position: Position) -> None:

@@ -37,7 +37,7 @@ TINY = {
 
 
 @pytest.fixture
-def years(tmp_path: Path) -> Path:
+def years(tmp_path: Path, small_encoder: None) -> Path:  # noqa: ARG001
     rng = np.random.default_rng(0)
     for year in ("2001", "2002", "2003"):
         for part in ("img", "gt"):

@@ -21,7 +21,7 @@ LAUNCHER = RunLauncher(accelerator="cpu", shown=False)
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory) -> RunConfig:
+def config(tmp_path_factory: pytest.TempPathFactory, small_encoder: None) -> RunConfig:  # noqa: ARG001
     """Two contest years of two pages."""
     tmp_path = tmp_path_factory.mktemp("years")
     rng = np.random.default_rng(0)

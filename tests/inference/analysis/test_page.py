@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from PIL import Image
 from stand_in import text_page
 
 from drmamba.images import ArraySource, read_ink, read_rgb
 from drmamba.inference.analysis import analyse_page
+from drmamba.inference.analysis.page import ReducedRows
+from drmamba.inference.analysis.strokes import measure_strokes
 
 
 @pytest.mark.parametrize("stroke", [2, 4, 8, 16, 32])
@@ -23,6 +26,26 @@ def test_white_on_black_is_seen_and_its_strokes_are_measured(stroke):
     inverted = analyse_page(ArraySource(255 - page))
     assert inverted.inverted
     assert inverted.strokes.width == pytest.approx(analyse_page(ArraySource(page)).strokes.width, rel=0.3)
+
+
+def test_a_light_page_is_not_inverted_for_a_dark_band():
+    """Light strokes on a dark band have the most edges of this page, but most of it is light."""
+    page = np.full((900, 600), 215, np.uint8)
+    page[60:460, 40:560] = text_page(400, 520, stroke=6, ink=120)
+    page[600:] = 255 - text_page(300, 600, stroke=3)
+    assert measure_strokes([page[600:]]).inverted
+    assert not analyse_page(ArraySource(page)).inverted
+    band = page[500:]
+    assert analyse_page(ArraySource(band)).inverted
+
+
+@pytest.mark.parametrize("rows", [100, 257, 1000])
+def test_bands_of_any_height_give_the_reduced_page(rows):
+    page = np.random.default_rng(0).integers(0, 255, (1000, 130), np.uint8)
+    whole = ReducedRows(3)
+    for top in range(0, 1000, rows):
+        whole.add(Image.fromarray(page[top : top + rows]))
+    np.testing.assert_array_equal(whole.page(), np.asarray(Image.fromarray(page).reduce(3)))
 
 
 @pytest.mark.parametrize(

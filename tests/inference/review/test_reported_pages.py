@@ -6,7 +6,7 @@ import pytest
 
 from drmamba.errors import InputError
 from drmamba.inference.quality import FLAGS
-from drmamba.inference.review.redo_options import redo_options
+from drmamba.inference.review.redo_options import UNSTATED, redo_options
 from drmamba.inference.review.reported_pages import read_reports
 
 
@@ -29,9 +29,10 @@ def test_pages_come_in_order_of_concern(tmp_path):
         line("broken.jpg", status="failed", output=None, error="broken.jpg is damaged"),
         line("marked.jpg", boxes={"lost_content": [[1, 2, 30, 40]], "kept_dirt": [[5, 5, 9, 9]]}),
         line("shaky.jpg", ink=0.1, uncertain=0.05),
+        line("gaps.jpg", doubt=0.15),
     )
     names = [page.input for page in read_reports([report])]
-    assert names == ["broken.jpg", "doubtful.jpg", "marked.jpg", "shaky.jpg", "calm.jpg"]
+    assert names == ["broken.jpg", "doubtful.jpg", "gaps.jpg", "marked.jpg", "shaky.jpg", "calm.jpg"]
 
 
 def test_flags_are_words_and_harmless_ones_are_no_warnings(tmp_path):
@@ -84,3 +85,27 @@ def test_settings_become_the_options_that_give_them():
         "--threshold", "0.4", "--no-auto-rotate", "--window", "512", "--soft", "--dpi", "400"
     ]  # fmt: skip
     assert redo_options({}) == []
+
+
+def test_all_settings_come_back_from_their_options():
+    from click.testing import CliRunner
+
+    from drmamba.cli import group
+    from drmamba.config import PROTOCOLS
+
+    help_text = CliRunner().invoke(group, ["binarize", "--help"]).output
+    for protocol, config in PROTOCOLS.items():
+        changed = {
+            name: not value
+            if isinstance(value, bool)
+            else {"text": "all", "auto": 0.5, "dither": "white"}.get(value, 0.25)
+            for name, value in config.to_dict().items()
+            if name not in UNSTATED
+        }
+        options = redo_options(config.to_dict() | changed)
+        assert ("paper" in options) == (protocol == "paper")
+        for name in changed:
+            option = f"--{name.replace('_', '-')}"
+            assert option in options or option.replace("--", "--no-", 1) in options
+            assert option in help_text
+    assert redo_options(PROTOCOLS["paper"].to_dict()) == ["--protocol", "paper"]

@@ -12,7 +12,6 @@ from torch import nn
 
 from drmamba.config import EngineConfig, WindowConfig, preset
 from drmamba.errors import BackendError, CheckpointError
-from drmamba.inference.analysis.contrast import contrast
 from drmamba.inference.runtime.pool import WorkerPool
 from drmamba.inference.tiling import probability
 from drmamba.model.network import DRMamba, Output
@@ -76,11 +75,6 @@ def test_a_window_without_contrast_is_blank_and_not_run():
         assert stand_in.seen == []
         paper[20, 20] = 0
         assert probability(paper, pool.predict(min_contrast=8)).min() > 0.9
-
-
-def test_contrast_is_of_the_channels_not_between_them():
-    assert contrast(np.full((5, 5, 3), (250, 10, 90), np.uint8)) == 0
-    assert contrast(np.array([[[0, 0, 0], [0, 0, 77]]], np.uint8)) == 77
 
 
 def test_broken_weights_are_reported(page):

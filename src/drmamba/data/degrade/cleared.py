@@ -46,7 +46,7 @@ def bare(page: LabelledPage, rng: np.random.Generator) -> Picture:
     return np.clip(covered(page.image, around, paper), 0, 1)
 
 
-def chances_after(config: DegradeConfig, bleed_through: float = 0.8) -> DegradeConfig:
+def probabilities_after(config: DegradeConfig, bleed_through: float = 0.8) -> DegradeConfig:
     """The probabilities of further degradations of a cleared page: much bleed-through, and no faded ink.
 
     Nobody could distinguish faded strokes from bleed-through that stands alone.

@@ -1,4 +1,4 @@
-"""Legibility: whether the ink of a degraded page can still be told from its paper.
+"""Legibility: whether the ink of a degraded page can still be distinguished from its paper.
 
 Every degradation limits its own strength, but several together may leave nothing to be seen. A network that is trained
 to find invisible ink learns to call noise and bleed-through ink.
@@ -12,7 +12,7 @@ from drmamba.data.page import Field, LabelledPage
 
 BLOCK = 64  # pixels; the side of the blocks whose ink is compared with their paper
 LEAST_INK = 0.01  # share of a block's pixels; blocks with less ink are not judged
-LEAST_CONTRAST = 0.07  # of full brightness; paler ink is not legible
+LEAST_CONTRAST = 0.07  # share of full brightness; ink with less contrast is not legible
 LEAST_SEPARATION = (
     1.25  # standard deviations of the paper in the block; ink that differs less is lost in noise
 )

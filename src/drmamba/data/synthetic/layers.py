@@ -61,8 +61,8 @@ class Scene:
 
 def ink_tone(rng: np.random.Generator, *, soot: bool = False) -> Tone:
     """A random ink, more or less diluted; with `soot` it is always black."""
-    chances = np.cumsum([weight for _, weight in INKS])
-    drawn = int(np.searchsorted(chances, rng.uniform(0, chances[-1])))
+    cumulative = np.cumsum([weight for _, weight in INKS])
+    drawn = int(np.searchsorted(cumulative, rng.uniform(0, cumulative[-1])))
     base = np.array(INKS[0 if soot else drawn][0])
     return np.clip(base * rng.uniform(0.6, 1.1) * rng.normal(1, 0.03, 3), 0.05, 0.97).astype(np.float32)
 

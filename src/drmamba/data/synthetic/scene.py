@@ -65,8 +65,8 @@ class Synthesizer:
     def __init__(self, config: SyntheticConfig, papers: PaperTextures) -> None:
         self.config, self.papers, self.fonts = config, papers, Fonts(config.fonts)
         self.typography = Typography(self.fonts, config.other_scripts)
-        chances = np.cumsum([getattr(config, kind) for kind in PAGE_KINDS])
-        self.chances = chances / chances[-1]
+        cumulative = np.cumsum([getattr(config, kind) for kind in PAGE_KINDS])
+        self.cumulative = cumulative / cumulative[-1]
 
     def page(
         self,
@@ -84,7 +84,7 @@ class Synthesizer:
         """
         kind = kind or self._kind(rng)
         scene = self._scene(rng, shape, kind, convention, whole)
-        degraded = degrade(LabelledPage(scene.image, scene.everything), rng, self._chances(kind), self)
+        degraded = degrade(LabelledPage(scene.image, scene.everything), rng, self._probabilities(kind), self)
         return truthful(scene, degraded, convention)
 
     def clean(
@@ -115,9 +115,9 @@ class Synthesizer:
         return inked(sheet, layers, rng)
 
     def _kind(self, rng: np.random.Generator) -> PageKind:
-        return PAGE_KINDS[int(self.chances.searchsorted(rng.random(), side="right"))]
+        return PAGE_KINDS[int(self.cumulative.searchsorted(rng.random(), side="right"))]
 
-    def _chances(self, kind: PageKind) -> DegradeConfig:
+    def _probabilities(self, kind: PageKind) -> DegradeConfig:
         """The probabilities of the degradations of this kind of page."""
         config = self.config.degrade
         if kind == "papyrus":  # it often has holes, and its back is seldom written on

@@ -18,7 +18,7 @@ from drmamba.experiments.studies.ablation_tables import AblationRun, as_set_opti
 from drmamba.files import sha256
 from drmamba.metrics import VERSION
 
-FORMAT = 1  # of the records
+FORMAT = 1  # version of the records' format
 HELD_OUT, KEPT_OUT = "held_out", "kept_out"  # the two sets of pages that a run is scored on
 DIGITS = 4  # decimals of the scores in a record
 
@@ -100,7 +100,7 @@ def write_record(folder: Path, name: str, values: Mapping[str, Any]) -> None:
 
 
 def read_records(folder: Path) -> list[RunRecord]:
-    """Return the records of a folder; an error names what they cannot be compared by."""
+    """Return the records of a folder; records that cannot be compared are an error that names the difference."""
     if not folder.is_dir():
         raise ConfigError(f"there is no folder {folder}; `drmamba ablate` writes records to RUN/records")
     records = []

@@ -19,7 +19,7 @@ from drmamba.model.pretrained import PYPI
 PAPER_YEAR = "2019"  # held-out year of the paper's detailed ablations
 TABLE_NAMES = tuple(ABLATIONS)
 
-# The compound loss without all terms but BCE. The auxiliary head, itself under BCE, stays.
+# The compound loss without all terms but BCE. The auxiliary head, which also learns by BCE, remains.
 OTHER_TERMS = {"sdf": 0.0, "tv": 0.0, "pfm": 0.0, "cldice": 0.0, "bnd": 0.0}
 # At weight 1 the main loss outweighs the auxiliary one, as in a network that was never meant to have other terms.
 BCE_ONLY = {**OTHER_TERMS, "bce": 1.0}

@@ -1,9 +1,9 @@
 """Is the gate the adaptation that the paper claims? How beta differs between pages, and what the difference is worth.
 
-The paper says that the page itself sets the gate beta and thereby adapts the network to it. Three things can be
-measured. How much of beta's variance lies between years, between the pages of a year, and within a page: only the
-first two can be adaptation to a page. How beta moves under each kind of degradation. And what FM becomes if a page gets
-another beta than its own: if the mean of all other pages does as well, the gate adapts nothing.
+The paper says that the page itself sets the gate beta and thereby adapts the network to it. Three measurements test
+that. The first divides beta's variance into that between years, between the pages of a year, and within a page; only
+the first two can be adaptation to a page. The second is how far each kind of degradation moves beta. The third is FM
+with another beta than the page's own: if the mean of all other pages does as well, the gate does not adapt to a page.
 
 Pages are seen in windows that do not overlap, by the network alone. Each window is decoded and scanned once; only the
 fusion and the reconstruction run again for every other beta.
@@ -29,7 +29,7 @@ from drmamba.metrics.counts import f_measure
 from drmamba.model.block import Maps, gate_names
 from drmamba.model.network import DRMamba, Routes
 
-WINDOW = 512  # pixels of a side
+WINDOW = 512  # pixels, the side of a window
 # The betas that a page can get. A page's own mean keeps the adaptation to the page but not to places on it; a shifted
 # beta is the page's own map moved to another page's mean, which keeps places but not the page.
 OWN, OWN_MEAN, OTHERS_MEAN, SWAPPED_MEAN, SHIFTED, SWAPPED_MAP = CHOICES = (
@@ -125,11 +125,11 @@ def degradation_shifts(
     for kind in kinds:
         if kind not in DEGRADATIONS:
             raise ConfigError(f"there is no degradation {kind!r}; there are {', '.join(DEGRADATIONS)}")
-        chances = replace_values(DegradeConfig(), {**none, kind: 1.0})
+        only = replace_values(DegradeConfig(), {**none, kind: 1.0})
         moves = []
         for number, (page, mean) in enumerate(zip(pages, before, strict=True)):
             clean = LabelledPage((page.image / 255).astype(np.float32), page.ink)
-            changed = degrade(clean, np.random.default_rng((seed, number)), chances, source).image
+            changed = degrade(clean, np.random.default_rng((seed, number)), only, source).image
             pixels = (np.clip(changed, 0, 1) * 255 + 0.5).astype(np.uint8)
             moves.append(gate_statistics(network, pixels).mean - mean)
         table = np.array(moves)  # (pages, d)

@@ -11,12 +11,13 @@ from drmamba.images.writing.encoding import (
     write_bitmap,
     write_ink,
 )
-from drmamba.images.writing.g4 import G4Page, encode_g4
+from drmamba.images.writing.g4 import G4Page, GreyLayer, encode_g4
 
 __all__ = [
     "Bitmap",
     "CodedPage",
     "G4Page",
+    "GreyLayer",
     "WRITABLE",
     "encode",
     "encode_document",

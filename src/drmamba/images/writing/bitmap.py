@@ -9,6 +9,10 @@ from PIL import Image
 from drmamba.errors import ImageError
 from drmamba.images.arrays import DPI, Ink
 
+BITS_SET = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(
+    1, dtype=np.uint8
+)  # of each byte
+
 
 class Bitmap:
     """A page of (H, ceil(W / 8)) bytes, in which a set bit is ink."""
@@ -34,6 +38,10 @@ class Bitmap:
     def unpack(self) -> Ink:
         """Return the page as booleans."""
         return np.unpackbits(self.bits, axis=1, count=self.width).astype(np.bool_)
+
+    def count(self) -> int:
+        """Return how many pixels are ink."""
+        return int(BITS_SET[self.bits].sum(dtype=np.int64))
 
     def image(self) -> Image.Image:
         """Return the page as a Pillow image of mode "1" with black ink."""

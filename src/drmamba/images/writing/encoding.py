@@ -13,7 +13,7 @@ from drmamba.errors import ImageError
 from drmamba.files import write_atomic
 from drmamba.images.arrays import DPI, Ink
 from drmamba.images.writing.bitmap import Bitmap
-from drmamba.images.writing.g4 import G4Page, encode_g4
+from drmamba.images.writing.g4 import G4Page, GreyLayer, encode_g4
 from drmamba.images.writing.jbig2 import MAX_SIDE, Jbig2Page, encode_jbig2, find_jbig2
 from drmamba.images.writing.png import encode_png
 from drmamba.images.writing.tiff_g4 import encode_tiff
@@ -27,31 +27,48 @@ def write_ink(path: str | Path, ink: Ink, *, dpi: DPI | float | None = None, rec
     write_bitmap(path, Bitmap.pack(ink, dpi), record=record)
 
 
-def write_bitmap(path: str | Path, bitmap: Bitmap, *, record: str = "") -> None:
+def write_bitmap(
+    path: str | Path, bitmap: Bitmap, *, record: str = "", layers: tuple[GreyLayer, ...] = ()
+) -> None:
     """Write one packed page as a PNG, TIFF or PDF, by the ending of the name."""
-    write_atomic(path, encode([bitmap], Path(path).suffix, record=record))
+    write_atomic(path, encode([bitmap], Path(path).suffix, record=record, layers=layers))
 
 
-def encode(pages: Iterable[Bitmap], suffix: str, *, record: str = "") -> bytes:
-    """Return the bytes of a file that holds the pages (a PNG holds exactly one) and the record."""
+def encode(
+    pages: Iterable[Bitmap], suffix: str, *, record: str = "", layers: tuple[GreyLayer, ...] = ()
+) -> bytes:
+    """Return the bytes of a file that holds the pages (a PNG holds exactly one) and the record.
+
+    The layers are pictures in grey below the ink of each page; only a PDF can hold them.
+    """
     suffix = suffix.lower()
     if suffix not in WRITABLE:
         raise ImageError(f"pages are written as {', '.join(WRITABLE)}, not as {suffix!r}")
+    if layers and suffix != ".pdf":
+        raise ImageError(
+            f"a {suffix} file cannot hold pictures in grey; write a PDF, or let them be dithered"
+        )
     if suffix == ".png":
         (page,) = pages
         return encode_png(~page.bits, page.width, 1, page.dpi, record)
-    return encode_document([encode_g4(page) for page in pages], suffix, record)
+    return encode_document([encode_g4(page, layers) for page in pages], suffix, record)
 
 
-def encode_page(bitmap: Bitmap, suffix: str, coding: PdfCoding = "g4") -> CodedPage:
-    """Compress a page for a document; `coding` is that of PDF files, and TIFF files are always G4."""
-    if suffix.lower() == ".pdf" and coding != "g4" and max(bitmap.width, bitmap.height) <= MAX_SIDE:
+def encode_page(
+    bitmap: Bitmap, suffix: str, coding: PdfCoding = "g4", layers: tuple[GreyLayer, ...] = ()
+) -> CodedPage:
+    """Compress a page for a document; `coding` is that of PDF files.
+
+    TIFF files and pages with pictures in grey are always G4.
+    """
+    in_reach = suffix.lower() == ".pdf" and max(bitmap.width, bitmap.height) <= MAX_SIDE
+    if in_reach and coding != "g4" and not layers:
         program = find_jbig2()
         if program is not None:
             return encode_jbig2(bitmap, program)
         if coding == "jbig2":
             raise ImageError("jbig2 is not installed; install jbig2enc, or use --pdf-coding g4")
-    return encode_g4(bitmap)
+    return encode_g4(bitmap, layers)
 
 
 def encode_document(pages: Iterable[CodedPage], suffix: str, record: str = "") -> bytes:

@@ -17,6 +17,16 @@ STRIP_PIXELS = 64_000_000  # pixels coded at once, because Pillow holds a byte f
 
 
 @dataclass(frozen=True)
+class GreyLayer:
+    """A picture in grey below the ink of a page, as a JPEG file; only PDF pages can have it."""
+
+    box: tuple[int, int, int, int]  # left, top, right and bottom in pixels of the page
+    width: int  # pixels of the JPEG file
+    height: int
+    jpeg: bytes
+
+
+@dataclass(frozen=True)
 class G4Page:
     """A page as CCITT G4 data: a few kilobytes that can wait in memory until the document is complete."""
 
@@ -24,16 +34,17 @@ class G4Page:
     width: int
     height: int
     dpi: DPI | None
+    layers: tuple[GreyLayer, ...] = ()
 
 
-def encode_g4(bitmap: Bitmap) -> G4Page:
-    """Compress a page."""
+def encode_g4(bitmap: Bitmap, layers: tuple[GreyLayer, ...] = ()) -> G4Page:
+    """Compress a page; the layers are pictures below its ink."""
     rows = max(1, STRIP_PIXELS // bitmap.width)
     strips = []
     for top in range(0, bitmap.height, rows):
         part = bitmap.bits[top : top + rows]
         strips.append((len(part), _encode_strip(part.tobytes(), bitmap.width, len(part))))
-    return G4Page(strips, bitmap.width, bitmap.height, bitmap.dpi)
+    return G4Page(strips, bitmap.width, bitmap.height, bitmap.dpi, layers)
 
 
 def _encode_strip(bits: bytes, width: int, height: int) -> bytes:

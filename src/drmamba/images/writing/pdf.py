@@ -1,4 +1,7 @@
-"""PDF files of CCITT G4 or JBIG2 pages, written with pikepdf, which is loaded when the first PDF is written."""
+"""PDF files of CCITT G4 or JBIG2 pages, with pictures in grey below the ink.
+
+They are written with pikepdf, which is loaded when the first PDF is written.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 
 from drmamba.config import ReadingConfig
 from drmamba.images.record import PDF_RECORD, PROGRAM
-from drmamba.images.writing.g4 import G4Page
+from drmamba.images.writing.g4 import G4Page, GreyLayer
 from drmamba.images.writing.jbig2 import Jbig2Page
 
 MAX_POINTS = 14_400  # points (1/72 inch); the longest side of a page that PDF allows
@@ -26,6 +29,22 @@ def encode_pdf(pages: Iterable[G4Page | Jbig2Page], record: str = "") -> bytes:
             unit = max(1.0, wide / MAX_POINTS, high / MAX_POINTS)  # Larger pages are given in larger units.
             wide, high = wide / unit, high / unit
             pictures, drawn, left = pikepdf.Dictionary(), "", page.height
+            layers = page.layers if isinstance(page, G4Page) else ()
+            for number, layer in enumerate(layers):
+                drawn += _place(layer, page, wide, high) + f" cm /Picture{number} Do Q\n"
+                pictures[f"/Picture{number}"] = pikepdf.Stream(
+                    pdf,
+                    layer.jpeg,
+                    Type=pikepdf.Name.XObject,
+                    Subtype=pikepdf.Name.Image,
+                    Width=layer.width,
+                    Height=layer.height,
+                    ColorSpace=pikepdf.Name.DeviceGray,
+                    BitsPerComponent=8,
+                    Filter=pikepdf.Name.DCTDecode,
+                )
+            # Above pictures the ink is a stencil, so that they show through where there is none.
+            colours = {"ImageMask": True} if layers else {"ColorSpace": pikepdf.Name.DeviceGray}
             strips = page.strips if isinstance(page, G4Page) else [(page.height, page.data)]
             for number, (rows, data) in enumerate(strips):
                 left -= rows
@@ -38,7 +57,7 @@ def encode_pdf(pages: Iterable[G4Page | Jbig2Page], record: str = "") -> bytes:
                     Subtype=pikepdf.Name.Image,
                     Width=page.width,
                     Height=rows,
-                    ColorSpace=pikepdf.Name.DeviceGray,
+                    **colours,
                     BitsPerComponent=1,
                     **_filter(page, rows),
                 )
@@ -67,3 +86,11 @@ def _filter(page: G4Page | Jbig2Page, rows: int) -> dict[str, Any]:
         return {"Filter": pikepdf.Name.JBIG2Decode}
     facts = pikepdf.Dictionary(K=-1, Columns=page.width, Rows=rows, BlackIs1=False)
     return {"Filter": pikepdf.Name.CCITTFaxDecode, "DecodeParms": facts}
+
+
+def _place(layer: GreyLayer, page: G4Page | Jbig2Page, wide: float, high: float) -> str:
+    """Return how a layer is scaled and moved to its box, in the operators of PDF."""
+    left, top, right, bottom = layer.box
+    across, down = wide / page.width, high / page.height
+    size = f"{(right - left) * across:.4f} 0 0 {(bottom - top) * down:.4f}"
+    return f"q {size} {left * across:.4f} {(page.height - bottom) * down:.4f}"

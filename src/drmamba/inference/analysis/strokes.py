@@ -40,7 +40,7 @@ class Strokes:
     inverted: bool  # whether strokes are light on a dark ground
 
 
-def measure_strokes(tiles: list[Grey]) -> Strokes | None:
+def measure_strokes(tiles: list[Grey], *, may_be_inverted: bool = True) -> Strokes | None:
     """Return the stroke width, gap and polarity of tiles of a page, or None if there are too few edges."""
     tiles = [tile for tile in tiles if min(tile.shape) >= 5]
     smooth = [_smooth(tile) for tile in tiles]
@@ -49,7 +49,7 @@ def measure_strokes(tiles: list[Grey]) -> Strokes | None:
         return None
     # The narrower kind is ink. Skewness must agree, because ink stands out from its surroundings.
     inverted = light < INVERTED_RATIO * dark and float(np.median([_skewness(t) for t in smooth])) > 0
-    if inverted:
+    if inverted and may_be_inverted:
         return Strokes(_refine([255 - tile for tile in tiles], light), dark, True)
     return Strokes(_refine(tiles, dark), light, False)
 

@@ -25,6 +25,8 @@ CONCERNS = {
 FLAG_CONCERN = 2.0
 FAILED_CONCERN = 100.0  # more than all flags together
 BOX_CONCERN = {"lost_content": 0.5, "kept_dirt": 0.25}  # for each marked place
+MOST_BOX_CONCERN = 3.0  # for all marked places together
+DOUBT_CONCERN = 10.0  # for a page whose `doubt` is 1
 MAX_BOXES = 200  # marked places of a kind that are shown on one page
 
 
@@ -44,6 +46,7 @@ class ReportedPage:
     settings: dict[str, Any] = field(default_factory=dict)
     uncertain: float = 0.0  # share of the page's pixels
     ink: float = 0.0  # share of the page's pixels
+    doubt: float = 0.0  # share of the ink that may be missing, 0 to 1
 
     @property
     def id(self) -> str:
@@ -55,8 +58,9 @@ class ReportedPage:
         """How much speaks for looking at this page before the others."""
         flags = sum(CONCERNS.get(flag, FLAG_CONCERN) for flag in self.flags if flag not in UNREMARKABLE)
         boxes = sum(BOX_CONCERN.get(kind, 0.0) * len(found) for kind, found in self.boxes.items())
-        doubt = min(1.0, self.uncertain / self.ink) if self.ink > 0 else 0.0
-        return (FAILED_CONCERN if self.status == "failed" else 0.0) + flags + boxes + doubt
+        uncertain = min(1.0, self.uncertain / self.ink) if self.ink > 0 else 0.0
+        failed = FAILED_CONCERN if self.status == "failed" else 0.0
+        return failed + flags + min(boxes, MOST_BOX_CONCERN) + DOUBT_CONCERN * self.doubt + uncertain
 
     @property
     def warnings(self) -> list[str]:
@@ -112,6 +116,7 @@ def _parsed(line: str) -> ReportedPage | None:
             settings=dict(values.get("settings") or {}),
             uncertain=float(values.get("uncertain") or 0.0),
             ink=float(values.get("ink") or 0.0),
+            doubt=min(max(float(values.get("doubt") or 0.0), 0.0), 1.0),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -273,8 +273,8 @@
       this.stage.addEventListener("wheel", (event) => this._wheel(event), { passive: false });
       this.stage.addEventListener("pointerdown", (event) => this._press(event));
       this.stage.addEventListener("pointermove", (event) => this._move(event));
-      this.stage.addEventListener("pointerup", (event) => this._release(event));
-      this.stage.addEventListener("pointercancel", (event) => this._release(event));
+      this.stage.addEventListener("pointerup", (event) => this.pointers.delete(event.pointerId));
+      this.stage.addEventListener("pointercancel", (event) => this.pointers.delete(event.pointerId));
     }
 
     _setBoxes(boxes) {
@@ -346,10 +346,6 @@
         const [left, right] = this._visibleRange();
         this.setDivider((now.x - left) / Math.max(right - left, 1));
       } else this.panBy(now.x - last.x, now.y - last.y);
-    }
-
-    _release(event) {
-      this.pointers.delete(event.pointerId);
     }
 
     _slide(event) {

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drmamba.config import KEPT, Convention, Keep, ModelConfig, Precision
-from drmamba.errors import BackendError, CheckpointError, InputError
+from drmamba.errors import BackendError, InputError
 
 Windows = NDArray[np.uint8]  # (n, h, w, 3)
 Places = NDArray[np.float32]  # (n, 2): top and left of each window on its page
@@ -91,16 +91,12 @@ class Runtime(ABC):
         return None
 
     def convention(self, keep: Keep) -> int:
-        """Return the index of a convention; raises if the network does not know it."""
+        """Return the index of a convention, which is the first one for a network that knows no other.
+
+        What such a network leaves out is restored after it (`drmamba.inference.restoring`).
+        """
         wanted = KEPT[keep]
-        if wanted in self.conventions:
-            return self.conventions.index(wanted)
-        if keep != "text":
-            raise CheckpointError(
-                f"this model knows text only and cannot be asked for --keep {keep}; "
-                "use a model that was trained for both"
-            )
-        return 0
+        return self.conventions.index(wanted) if wanted in self.conventions else 0
 
     def precision(self, asked: Precision) -> Precision:
         """Return the precision in which the network runs; raises if it cannot run in the one that is asked for."""

@@ -18,6 +18,7 @@ from drmamba.model.block import Maps
 from drmamba.model.context import PageFeatures, look_in_tiles
 from drmamba.model.fuse import fused
 from drmamba.model.network import DRMamba, Routes
+from drmamba.ops.bfloat16 import has_bfloat16
 
 
 class TorchRuntime(Runtime):
@@ -135,15 +136,6 @@ def as_image(windows: Windows, network: nn.Module) -> torch.Tensor:
     device = next(network.parameters()).device
     # With their axes permuted they are channels-last, and no byte is moved.
     return torch.from_numpy(windows).to(device).permute(0, 3, 1, 2).float() / 255
-
-
-def has_bfloat16(device: torch.device) -> bool:
-    """Return whether the hardware computes in bfloat16 itself; elsewhere it is slower than float32."""
-    if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    return device.type == "cpu" and bool(
-        torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    )
 
 
 def _devices(name: str) -> list[torch.device]:

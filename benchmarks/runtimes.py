@@ -1,10 +1,10 @@
 """The network in torch, ONNX Runtime and OpenVINO: one 512 x 512 window, in the same run.
 
-    python benchmarks/onnx.py --model RUN/model.safetensors --exported lite.onnx --json
+    python benchmarks/runtimes.py --model RUN/model.safetensors --exported lite.onnx --json
 
-One window on one thread, one on two, and what two workers of one thread each get through, which is how
-`drmamba binarize` works. The runtimes take turns, so that a change of the machine's mood meets all of them. Where the
-model has page context, a window has one of zeros, and a look at a reduced page of the same size is timed too.
+It times one window on one thread, one window on two threads, and two workers of one thread each, which is how
+`drmamba binarize` works. The runtimes take turns, so that a change of the machine's load affects all of them. If the
+model has page context, a window gets a context of zeros, and encoding a reduced page of the same size is timed, too.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def torch_run(model: str, window: np.ndarray, threads: int) -> Run:
 
 
 def feed(window: np.ndarray, shapes: dict[str, Any], *, look: bool = False) -> dict[str, np.ndarray]:
-    """All that a model takes, by the shapes of its inputs, with a context of zeros; to look at a page, with none."""
+    """All inputs of a model, by their shapes; the page context is zeros, or absent to encode a page (`look`)."""
     batch, rows, columns = (0, 0, 0) if look else (len(window), *window.shape[1:3])
     known = {"page": window, "suppress": np.array(1, np.float32), "convention": np.array(0)}
     for name, stride in (("context_3", 16), ("context_4", 32)):
@@ -120,7 +120,7 @@ def seconds(run: Run, workers: int) -> float:
 
 
 def shares(path: Path, window: np.ndarray) -> dict[str, float]:
-    """Milliseconds a window by operator; what runs inside a Scan or an If is counted in it and once more by itself."""
+    """Milliseconds per window by operator; operators inside a Scan or an If are counted there and by themselves."""
     run = onnx_run(path, window, 1, profile=True)
     for _ in range(4):
         run()
@@ -137,9 +137,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model", default="lite")
-    parser.add_argument("--exported", type=Path, help="the model's export; made if left out")
+    parser.add_argument("--exported", type=Path, help="Use this export of the model; without it one is made.")
     parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object.")
     args = parser.parse_args()
     exported = args.exported
     if exported is None:
