@@ -26,6 +26,7 @@ SLOWEST_DISK = 5_000_000  # bytes a second
 MAX_WAITS = 8  # times that the limit may pass while the decoder waits for a busy processor
 MAX_ABANDONED = 3  # requests about one file that may take too long before the file is given up
 WHOLE_PAGE_SHARE = 0.6  # share of the memory; a page that takes more is decoded in bands if its format allows
+LARGEST_WHOLE_PAGE = 250_000_000  # bytes; so is a page that takes more than this, whatever the memory
 
 
 class DecoderProcess(ChildProcess):
@@ -132,7 +133,8 @@ class IsolatedFile:
 
     def _open(self) -> None:
         decoder = self.decoder
-        request = {"do": "open", "path": str(self.path), "memory": int(decoder.memory * WHOLE_PAGE_SHARE)}
+        memory = min(int(decoder.memory * WHOLE_PAGE_SHARE), LARGEST_WHOLE_PAGE)
+        request = {"do": "open", "path": str(self.path), "memory": memory}
         answer, _ = self.ask(request | decoder.config.to_dict(), self.seconds)
         self.pages, self._process = int(answer["pages"]), decoder.started()
 
