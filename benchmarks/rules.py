@@ -16,7 +16,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ RULES: dict[str, dict[str, Any]] = {
     "restored": {"restore": False},
     "picture": {"find_pictures": False},
 }
-FIRST = 100  # number of the first page of each kind; thresholds were chosen on pages with smaller numbers
+FIRST = 100  # number of the first page of each kind, if none is given
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Gain:
 
 
 def pages(
-    root: Path | None, years: tuple[str, ...], made: int, kinds: tuple[str, ...]
+    root: Path | None, years: tuple[str, ...], made: range, kinds: tuple[str, ...]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield where a page is from, its name, the scan, the true ink, and what does not count."""
-    for kind in kinds if made else ():
-        for number in range(FIRST, FIRST + made):
+    for kind in kinds:
+        for number in made:
             page = make_page(kind, number)
             yield "made", f"{kind} {number}", page.scan, page.ink, page.tone
     for pair in find_pairs(root) if root else ():
@@ -107,6 +107,10 @@ def main() -> None:
     parser.add_argument(
         "--years", default="", help="Years of contests, with commas between them; all if left out."
     )
+    parser.add_argument("--first", type=int, default=FIRST, help="The number of the first page of each kind.")
+    parser.add_argument(
+        "--without", choices=tuple(RULES), action="append", default=[], help="A rule that is off throughout."
+    )
     parser.add_argument("--pages", type=int, default=1, help="Made pages of each kind; 0 leaves them out.")
     parser.add_argument(
         "--kinds", default=",".join(KINDS), help="Kinds of made pages, with commas between them."
@@ -117,14 +121,15 @@ def main() -> None:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="Write every gain to this file.")
     args = parser.parse_args()
-    binarizer = Binarizer.from_pretrained(args.model, config=InferenceConfig(keep=args.keep))
+    off = {name: value for rule in args.without for name, value in RULES[rule].items()}
+    binarizer = Binarizer.from_pretrained(args.model, config=replace(InferenceConfig(keep=args.keep), **off))
     found: list[Gain] = []
     totals: dict[str, int] = {}
     years, kinds = tuple(filter(None, args.years.split(","))), tuple(args.kinds.split(","))
     try:
         if args.pages:
             require_fonts()
-        for page in pages(args.data, years, args.pages, kinds):
+        for page in pages(args.data, years, range(args.first, args.first + args.pages), kinds):
             totals[page[0]] = totals.get(page[0], 0) + 1
             found += gains(binarizer, *page)
     except DRMambaError as error:
