@@ -147,7 +147,7 @@ class TestTheSameConstantsEverywhere:
         D, B = torch.rand(2, 1, 5, self.WIDTH)
         seen = self.block().balance * B - (block.B_0 if centred else 0)
         want = D + seen if fusion == "add" else block.join(torch.cat([D, seen], -1))
-        assert torch.equal(block._fused(D, block.scaled(B), torch.ones_like(D)), want)
+        assert torch.equal(block.combined(D, block.scaled(B), torch.ones_like(D)), want)
 
     def test_every_fusion_of_a_centred_block_works_on_the_same_signals(self):
         """With the weights of D - beta B in the joining layer, concatenation is subtraction."""

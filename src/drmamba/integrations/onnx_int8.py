@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from drmamba.config import STRIDES, SyntheticConfig
 from drmamba.data.paper_textures import PaperTextures
 from drmamba.data.synthetic import Synthesizer
-from drmamba.errors import CheckpointError, MissingExtra
+from drmamba.errors import CheckpointError
+from drmamba.inference.runtime.onnx import quantization
 from drmamba.integrations.onnx_graph import sort_nodes
 
 PART = "reconstruction"  # the part of the network whose convolutions are quantized
@@ -36,7 +37,7 @@ def quantized(model: Any) -> Any:
     nodes = quantizable(model.graph)
     if not nodes:
         raise CheckpointError("this network has no reconstruction that could be exported in int8")
-    tool = _library()
+    tool = quantization()
     root = logging.getLogger()
     level = root.level
     with tempfile.TemporaryDirectory() as folder:
@@ -106,11 +107,3 @@ def _reader(tool: Any, graph: Any) -> Any:
             return None if window is None else {"page": window, **context}
 
     return Windows()
-
-
-def _library() -> Any:
-    try:
-        import onnxruntime.quantization
-    except ImportError as error:
-        raise MissingExtra(str(error.name or "onnx"), "onnx") from error
-    return onnxruntime.quantization

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from drmamba.checkpoint import parse_header
 from drmamba.config import STRIDES, EngineConfig, Precision
-from drmamba.errors import BackendError, CheckpointError, InputError
+from drmamba.errors import BackendError, CheckpointError, InputError, MissingExtra
 from drmamba.inference.runtime.base import (
     ExplainedWindow,
     Places,
@@ -222,6 +222,15 @@ def library() -> Any:
     import onnxruntime
 
     return onnxruntime
+
+
+def quantization() -> Any:
+    """Return ONNX Runtime's tool for quantization, which needs the library onnx."""
+    try:
+        import onnxruntime.quantization
+    except ImportError as error:
+        raise MissingExtra(str(error.name or "onnx"), "onnx") from error
+    return onnxruntime.quantization
 
 
 def _first(error: Exception) -> str:
