@@ -55,7 +55,7 @@ KINDS = (
     "photocopy",
     "half stain",
 )
-FIRST = 100  # number of the first page of each kind; the thresholds were chosen on pages with smaller numbers
+FIRST = 100  # number of the first page of each kind; development looked at pages with smaller numbers
 LOST, NOT_LOST = 0.02, 0.005  # of the true ink
 DIRTY, NOT_DIRTY = 0.05, 0.01  # of the found ink
 COVERAGES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
