@@ -84,7 +84,7 @@ def test_what_a_model_lacks_is_drawn(quick: RunConfig, model: Path, tmp_path: Pa
 
 def test_seeds_differ_and_zeros_stay(quick: RunConfig) -> None:
     one, other = tensors(quick), tensors(replace_values(quick, {"train": {"seed": 1}}))
-    for name in ("decoder.fuse.0.0.weight", "block.gates.weight", "reconstruction.predict.weight"):
+    for name in ("decoder.fuse.0.mix.0.weight", "block.gates.weight", "reconstruction.predict.weight"):
         assert not torch.equal(one[name], other[name])
     assert not torch.equal(one["block.project.weight"], one["block.out.weight"])
     assert not one["context.f3.weight"].any()
@@ -95,7 +95,7 @@ def test_seeds_differ_and_zeros_stay(quick: RunConfig) -> None:
 def test_some_parts_of_a_model_can_be_left_out(quick: RunConfig, model: Path) -> None:
     drawn, copied = tensors(quick), tensors(quick, init=str(model), init_parts=["encoder", "decoder"])
     assert torch.equal(copied["block.gates.weight"], drawn["block.gates.weight"])
-    assert not torch.equal(copied["decoder.fuse.0.0.weight"], drawn["decoder.fuse.0.0.weight"])
+    assert not torch.equal(copied["decoder.fuse.0.mix.0.weight"], drawn["decoder.fuse.0.mix.0.weight"])
     with pytest.raises(ConfigError, match="no part head"):
         tensors(quick, init=str(model), init_parts=["head"])
 

@@ -78,7 +78,7 @@ def test_the_report_shows_ours_beside_the_papers(records: Path, tmp_path: Path) 
     assert f"| 3 | {(7 * 75 + 6 * 85) / 13 + 1:.2f} |" in a4
     assert "75.16" in a4  # the paper's
     assert "2019: 13 of the contest's 20 pages" in text
-    assert "EfficientNet-Lite0, untrained" in text
+    assert "PP-LCNetV4-small, untrained" in text
 
 
 @pytest.mark.usefixtures("no_plots")

@@ -3,7 +3,7 @@
 import pytest
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop would be in the way of later modules
 def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="the browser is driven by playwright")
     from browser_visitor import ALONE, CHROMIUM
