@@ -62,7 +62,7 @@ class SettingsQuery(BaseModel):
     keep: Keep | None = Field(
         None,
         description="Which marks are ink: text keeps writing alone; all keeps rules, frames, stamps and drawings as "
-        "well. The model must have learned both.",
+        "well, by the network if it has learned to, else by a threshold.",
     )
     threshold: float | None = Field(
         None, gt=0, lt=1, description="Pixels with a probability above this are ink; lower is bolder."
