@@ -62,11 +62,11 @@ class RunData:
         """Find the pages that the config names, and split them."""
         source = config.source
         earlier = _pretraining_sets(config)
-        if source.data == SYNTHETIC:
-            if source.hold_out or source.extra:
-                raise DataError("synthetic pages have no years; leave out --hold-out and --extra")
-            return cls(replace_values(config, {"data": {"synthetic_share": 1.0}}), Split((), (), ()), earlier)
         extra = [pair for given in source.extra for pair in _extra_pairs(given)]
+        if source.data == SYNTHETIC:
+            if source.hold_out or config.data.validate_on:
+                raise DataError("synthetic pages have no years; leave out --hold-out and --validate-on")
+            return cls(_with_synthetic_share(config), Split(tuple(extra), (), ()), earlier)
         divided = split(
             find_pairs(source.data),
             source.hold_out,
@@ -85,7 +85,8 @@ class RunData:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the training sets, for the model's provenance."""
-        return tuple(sorted({pair.year for pair in self.split.train})) or (SYNTHETIC,)
+        made = (SYNTHETIC,) if self.config.source.data == SYNTHETIC else ()
+        return (*made, *sorted({pair.year for pair in self.split.train}))
 
     def crops(self, devices: int = 1) -> CropDataset:
         """The training crops."""
@@ -103,7 +104,9 @@ class RunData:
     @cached_property
     def validation(self) -> list[EvaluationPage]:
         """The pages on which the run is validated."""
-        return evaluation_pages(self.split.validation) if self.split.train else self._synthetic_pages()
+        if self.config.source.data == SYNTHETIC:
+            return self._synthetic_pages()
+        return evaluation_pages(self.split.validation)
 
     @property
     def held_out(self) -> list[EvaluationPage]:
@@ -150,6 +153,18 @@ class RunData:
             image = (page.image * 255 + 0.5).astype(np.uint8)
             pages.append(EvaluationPage(SYNTHETIC, f"{number:03d}", pixels=(image, page.ink)))
         return pages
+
+
+def _with_synthetic_share(config: RunConfig) -> RunConfig:
+    """The config of a run on synthetic pages: without extra pairs every crop is synthetic."""
+    if not config.source.extra:
+        return replace_values(config, {"data": {"synthetic_share": 1.0}})
+    if not 0 < config.data.synthetic_share < 1:
+        raise DataError(
+            f"data.synthetic_share is {config.data.synthetic_share:g}; to train on synthetic pages and the pairs of "
+            "--extra, set the share of the synthetic ones, for example --set data.synthetic_share=0.8"
+        )
+    return config
 
 
 def _extra_pairs(given: str) -> list[Pair]:

@@ -16,6 +16,7 @@ from drmamba.images import Ink
 
 BLOCK = 8  # pixels; side of the blocks within which the paper under ink is taken to be even
 LEAST_CONTRAST = 0.05  # share of the paper's brightness by which faded ink remains darker
+TWO_HANDS = 0.3  # share of the faded pages of which only some lines are pale, as if written by another hand
 
 Colour = NDArray[np.float32]  # (3,), one value per channel
 
@@ -94,7 +95,7 @@ def _darkness(page: LabelledPage) -> Colour:
 
 
 def faint(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
-    """Fade the ink unevenly, but never so far that it disappears."""
+    """Fade the ink unevenly, but never so far that it disappears; on some pages only the lines of one of two hands."""
     parts = layers(page)
     lost = np.float32(rng.uniform(0.1, 0.7)) + np.float32(rng.uniform(0.05, 0.3)) * clouds(
         rng, page.shape, _scale(rng, page.shape, 20, 100), octaves=2
@@ -102,10 +103,18 @@ def faint(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
     if rng.random() < 0.5:  # the pen ran dry, or the sheet is rough
         grain = smoothstep(noise(rng, page.shape, rng.uniform(2, 6)), rng.uniform(0.2, 1), 1.6)
         lost += grain * np.float32(rng.uniform(0.1, 0.5))
+    if rng.random() < TWO_HANDS:
+        lost *= _one_hand(rng, page.shape)
     contrast = float(1 - transmission(page, parts).mean())
     most = max(0.0, 1 - LEAST_CONTRAST / max(contrast, LEAST_CONTRAST))
     lost = np.clip(lost, 0, most * rng.uniform(0.6, 1))
     return LabelledPage(covered(page.image, lost * parts.near, parts.paper), page.ink)
+
+
+def _one_hand(rng: np.random.Generator, shape: tuple[int, int]) -> Field:
+    """(H, 1), 1 on the lines that one hand wrote and 0 on the others: a few wide bands across the page."""
+    bands = noise(rng, (shape[0], 1), _scale(rng, shape, 60, 200))
+    return smoothstep(bands, -0.05, 0.05)
 
 
 def recoloured(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:

@@ -166,29 +166,42 @@ def rulings(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
 def margin(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
     """What lies around a sheet: scanner black, a table, the gutter of a book, other sheets. None of it is ink.
 
-    It is visible on one side, around a corner or on all sides, from a stripe of two pixels on.
+    It is visible on one side, around a corner or on all sides, from a stripe of two pixels on. Half of the sheets are
+    cut straight, the others are torn.
     """
     sides = int(rng.choice((1, 2, 4), p=(0.5, 0.35, 0.15)))
     first = int(rng.integers(4))
     shade = rng.choice((rng.uniform(0.0, 0.15), rng.uniform(0.15, 0.7), rng.uniform(0.8, 1)))
     ground = np.clip(shade * rng.normal(1, 0.04, 3), 0, 1).astype(np.float32)
     stacked = rng.random() < 0.3  # the edges of the other sheets of a book, one beside the other
+    torn = rng.random() < 0.5
     for side in range(first, first + sides):
-        page = _edge(page, rng, side % 4, ground, stacked)
+        page = _edge(page, rng, side % 4, ground, stacked=stacked, torn=torn)
     return page
 
 
 def _edge(
-    page: LabelledPage, rng: np.random.Generator, side: int, ground: NDArray[np.float32], stacked: bool
+    page: LabelledPage,
+    rng: np.random.Generator,
+    side: int,
+    ground: NDArray[np.float32],
+    *,
+    stacked: bool,
+    torn: bool,
 ) -> LabelledPage:
-    """The ground beyond the edge of the sheet on one side of the picture, and the shadow along it."""
+    """The ground beyond the edge of the sheet on one side of the picture, and the shadows along it.
+
+    The sheet darkens towards its edge, and casts a narrow shadow on the ground. Where it is torn, the edge is ragged
+    and shows its pale fibres.
+    """
     y, x = _grid(page.shape)
     # The distance in pixels from that side of the picture.
     inward = (y, x, page.shape[0] - 1 - y, page.shape[1] - 1 - x)[side]
     along = (x, y, x, y)[side]
     start = _length(rng, 2, 0.2 * inward.size)
     tilt = rng.normal(0, 0.04) * rng.random()
-    waves = 2 * noise(rng, (1, along.size), rng.uniform(20, 200)).reshape(along.shape)
+    waves = _ragged(rng, along.size) if torn else 2 * noise(rng, (1, along.size), rng.uniform(20, 200))
+    waves = waves.reshape(along.shape)
     # The distance in pixels from the sheet's edge.
     away = inward - (np.float32(start) + np.float32(tilt) * (along - along.size / 2) + waves)
     reach = _length(rng, 2, 0.25 * min(page.shape))
@@ -200,9 +213,29 @@ def _edge(
     where = (part, slice(None)) if side % 2 == 0 else (slice(None), part)
     near = away[where]
     image[where] = darkened(image[where], np.exp(-np.maximum(near, 0) * np.float32(1 / reach)), dark)
-    beyond = _stacked_sheets(rng, near, ground) if stacked else ground
+    beyond = _stacked_sheets(rng, near, ground) if stacked else np.broadcast_to(ground, image[where].shape)
+    if rng.random() < 0.6:
+        cast = np.exp(np.minimum(near, 0) * np.float32(1 / _length(rng, 1, 12)))
+        beyond = darkened(beyond, cast, np.full(3, rng.uniform(0.3, 0.9)))
+    if torn:
+        rim = smoothstep(near, -0.5, 0.5) * (1 - smoothstep(near, 1, _length(rng, 2, 8)))
+        image[where] = covered(image[where], rim * np.float32(rng.uniform(0, 0.7)), np.full(3, 0.85, np.float32))
     image[where] = covered(image[where], smoothstep(-near, -0.7, 0.7), beyond)
     return LabelledPage(image, page.ink & (away > 0))
+
+
+def _ragged(rng: np.random.Generator, length: int) -> Field:
+    """How far a torn edge lies from a straight one, in pixels: irregular at every scale, with larger pieces missing."""
+    size = _length(rng, 1.5, 0.02 * length)
+    edge = sum(
+        np.float32(size * scale) * noise(rng, (1, length), max(2.0, cell))
+        for scale, cell in ((1.0, 12 * size), (0.5, 4 * size), (0.25, 1.5 * size))
+    )
+    if rng.random() < 0.4:
+        place = np.abs(np.arange(length, dtype=np.float32) - np.float32(rng.uniform(0, length)))
+        width = np.float32(_length(rng, 10, 0.1 * length))
+        edge = edge + (1 - smoothstep(place, 0.6 * width, width)) * width * np.float32(rng.uniform(0.4, 1.2))
+    return np.asarray(edge, np.float32).reshape(1, length)
 
 
 def _stacked_sheets(rng: np.random.Generator, away: Field, colour: NDArray[np.float32]) -> Picture:
