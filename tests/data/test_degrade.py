@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from drmamba.config import DegradeConfig
-from drmamba.data.degrade import DEGRADATIONS, EXCLUDED, copies, degrade, ink
+from drmamba.data.degrade import DEGRADATIONS, EXCLUDED, copies, degrade
+from drmamba.data.degrade import ink as ink_damage
 from drmamba.data.degrade import paper as paper_damage
 from drmamba.data.page import LabelledPage, Picture
 from drmamba.data.paper_textures import paper
@@ -105,9 +106,9 @@ def test_faint_ink_is_fainter_and_paper_stays() -> None:
     page = written()
     weaker = 0
     for seed in range(10):
-        after = ink.faint(page, np.random.default_rng(seed))
+        after = ink_damage.faint(page, np.random.default_rng(seed))
         weaker += contrast(after.image, page.ink) < contrast(page.image, page.ink) - 0.02
-        far = ink.layers(page).near == 0
+        far = ink_damage.layers(page).near == 0
         assert (after.image[far] == page.image[far]).all()
     assert weaker >= 8
 
@@ -118,7 +119,7 @@ def test_bleed_through_is_mirrored_and_weaker_than_ink() -> None:
     verso[40:60, 100:112] = True  # right on the back: left on the front
     mirrored = verso[:, ::-1]
     for seed in range(10):
-        after = ink.bleed_through(page, verso, np.random.default_rng(seed))
+        after = ink_damage.bleed_through(page, verso, np.random.default_rng(seed))
         fresh = mirrored & ~page.ink
         shade = (page.image - after.image)[fresh].mean()
         elsewhere = (page.image - after.image)[verso & ~page.ink].mean()
@@ -129,10 +130,10 @@ def test_bleed_through_is_mirrored_and_weaker_than_ink() -> None:
 
 def test_layers_put_the_page_back_together() -> None:
     page = written()
-    parts = ink.layers(page)
+    parts = ink_damage.layers(page)
     assert np.abs(parts.paper - 0.85).max() < 0.05  # the paper under the ink as well
     assert (parts.near[page.ink] > 0.5).all()
-    assert abs(float(ink.transmission(page, parts).mean()) - 0.2 / 0.85) < 0.05
+    assert abs(float(ink_damage.transmission(page, parts).mean()) - 0.2 / 0.85) < 0.05
 
 
 def test_new_paper_keeps_strokes_and_forgets_the_old_ground() -> None:
@@ -140,8 +141,8 @@ def test_new_paper_keeps_strokes_and_forgets_the_old_ground() -> None:
     stained = LabelledPage(page.image.copy(), page.ink)
     stained.image[50:90, 60:110] *= 0.7
     sheet = np.full_like(page.image, 0.6)
-    after = ink.new_paper(stained, sheet, np.random.default_rng(0))
-    clear = ink.layers(page).near == 0
+    after = ink_damage.new_paper(stained, sheet, np.random.default_rng(0))
+    clear = ink_damage.layers(page).near == 0
     np.testing.assert_allclose(after.image[clear], 0.6, atol=1e-6)
     assert contrast(after.image, page.ink) > 0.2
 
@@ -162,7 +163,7 @@ def test_a_clean_page_is_white_and_nothing_else_happens_to_it() -> None:
     always = DegradeConfig(**{f.name: float(f.name != "untouched") for f in fields(DegradeConfig)})
     for seed in range(5):
         after = degrade(page, np.random.default_rng(seed), always, MaterialSource())
-        far = ink.layers(page).near == 0
+        far = ink_damage.layers(page).near == 0
         assert (after.image[far] > 0.99).all()
         assert contrast(after.image, page.ink) > 0.5
         assert (after.ink == page.ink).all()
@@ -219,6 +220,31 @@ def test_margins_are_as_narrow_as_strokes_or_wide_and_lie_on_several_sides() -> 
     assert max(widths) >= 60
     assert {1, 2} <= set(sides)
     assert max(sides) >= 3
+
+
+def test_some_sheets_are_torn_and_some_are_cut_straight() -> None:
+    written_all_over = LabelledPage(np.full((500, 500, 3), 0.8, np.float32), np.ones((500, 500), bool))
+    rough = []  # the mean change of the edge's position from one row or column to the next, in pixels
+    for seed in range(30):
+        ink = paper_damage.margin(written_all_over, np.random.default_rng(seed)).ink
+        for edges in (ink, ink[::-1], ink.T, ink.T[::-1]):
+            depths = np.argmax(edges[:, 150:350], 0)
+            if depths.min() > 0:
+                rough.append(float(np.abs(np.diff(depths)).mean()))
+    assert sum(change < 0.12 for change in rough) > 5
+    assert sum(change > 0.15 for change in rough) > 5
+
+
+def test_some_faded_pages_are_written_by_two_hands() -> None:
+    page = LabelledPage(np.full((600, 200, 3), 0.8, np.float32), np.zeros((600, 200), bool))
+    page.ink[:, 90:110] = True
+    page.image[page.ink] = 0.2
+    untouched = [
+        np.isclose(ink_damage.faint(page, np.random.default_rng(seed)).image[:, 100, 0], 0.2).mean()
+        for seed in range(30)
+    ]
+    assert sum(0.1 < share < 0.9 for share in untouched) >= 3
+    assert sum(share < 0.1 for share in untouched) >= 10
 
 
 def test_the_usual_mixture_leaves_most_ink_visible() -> None:

@@ -84,6 +84,19 @@ class TestItems:
             for name, value in alone[index].items():
                 assert torch.equal(value, item[name]), (index, name)
 
+    def test_crops_beside_regions_are_made_by_themselves_without_page_context(
+        self, pairs: list[Pair]
+    ) -> None:
+        config = replace(CONFIG, region=replace(CONFIG.region, share=0.5, hidden=0.0))
+        mixed, alone = crops(pairs, config), crops(pairs, replace(config, region=RegionConfig()), context=0)
+        whole = crops(pairs, replace(config, region=replace(config.region, share=1.0)))
+        for index in range(8):
+            item = mixed[index]
+            assert bool(item["visible"]) == bool(index % 2)
+            expected = whole[index] if index % 2 else alone[index]
+            assert torch.equal(item["image"], expected["image"]), index
+            assert item.keys() == whole[index].keys()
+
     def test_shapes_and_names(self, pairs: list[Pair]) -> None:
         item = crops(pairs)[0]
         assert item["image"].shape == (3, 64, 64)

@@ -141,6 +141,9 @@ def test_wrong_data_stops_before_anything_is_trained(quick: RunConfig, tmp_path:
         go(replace_values(quick, {"source": {"data": str(tmp_path / "nowhere")}}), tmp_path / "b")
     with pytest.raises(DataError, match="no years"):
         go(replace_values(quick, {"source": {"data": "synthetic"}}), tmp_path / "c")
+    both = {"data": "synthetic", "hold_out": None, "extra": [quick.source.data]}
+    with pytest.raises(DataError, match=r"synthetic_share is 0;.*=0\.8"):
+        go(replace_values(quick, {"source": both}), tmp_path / "c")
     assert not list(tmp_path.glob("[abc]"))  # so that the same folder can be used with the right data
 
 
@@ -155,6 +158,16 @@ def test_no_model_is_judged_on_what_it_started_from(quick: RunConfig, tmp_path: 
         replace_values(quick, {"source": {"init": str(first)}, "train": {"steps": 1}}), tmp_path / "run"
     )
     assert "synthetic" in checkpoint.read_header(folder.model)[1].data
+
+
+def test_pretraining_on_synthetic_pages_and_pairs(quick: RunConfig) -> None:
+    source = {"data": "synthetic", "hold_out": None, "extra": [quick.source.data]}
+    data = RunData.of(replace_values(quick, {"source": source, "data": {"synthetic_share": 0.5}}))
+    assert data.names[0] == "synthetic"
+    assert "2001" in data.names
+    assert {page.year for page in data.validation} == {"synthetic"}
+    assert data.crops().pool is not None
+    assert data.crops().synthesizer is not None
 
 
 def test_a_run_starts_from_another_model(quick: RunConfig, tmp_path: Path) -> None:

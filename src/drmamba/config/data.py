@@ -126,19 +126,25 @@ class SyntheticConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class RegionConfig(Config):
-    """Regions of pages: each is degraded as a whole, and several crops are cut from it."""
+    """Regions of pages: each is degraded as a whole, and several crops are cut from it.
+
+    The other crops are degraded by themselves and have no page context: they show more different pages.
+    """
 
     side: int = 0  # pixels, the largest side of a region; with 0 every crop is degraded by itself
+    share: float = 1.0  # share of the crops that are cut from regions
     crops: int = 4  # crops that are cut from each region, one in each update
     blank: float = 0.08  # share of the crops that are taken where a region has least ink
     cleared: float = 0.08  # probability that the writing is removed from part of a region
     hidden: float = 0.2  # share of the crops that are shown without page context
+    # Probability of a margin around a real page, instead of degrade.margin: few of a region's crops lie at its sides.
+    margin: float = 0.2
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require("side", self.side == 0 or self.side >= 64, "0, or 64 or more")
         self.require("crops", self.crops >= 1, "1 or more")
-        for name in ("blank", "cleared", "hidden"):
+        for name in ("share", "blank", "cleared", "hidden", "margin"):
             self.require(name, 0 <= getattr(self, name) <= 1, "a probability from 0 to 1")
 
 

@@ -102,8 +102,6 @@ RECIPES: dict[str, dict[str, Any]] = {
             "crop": 256,
             "flips": [0.0, 0.0, 0.0],
             "region": {"side": 1024},
-            # A region has more sides than a crop, but few of its crops lie at one.
-            "degrade": {"margin": 0.2},
             "synthetic": {"degrade": {"margin": 0.25}},
         },
         "loss": {"alpha": 0.5, "beta": 0.5, "pfm": 0.1, "bnd": 0.0, "bce": 0.5},

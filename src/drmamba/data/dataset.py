@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from drmamba.data.dibco import Pair
 from drmamba.data.page import LabelledPage, Picture
 from drmamba.data.paper_textures import PaperTextures
 from drmamba.data.pool import PagePool
-from drmamba.data.regions import Region, region_of
+from drmamba.data.regions import Region, has_regions, region_of
 from drmamba.data.synthetic import Synthesizer
 from drmamba.data.targets import targets
 from drmamba.errors import DataError
@@ -32,7 +33,8 @@ class CropDataset(Dataset[dict[str, Tensor]]):
     sees the reduced page (`context`), it also holds `page` (3, R, R), `place` (2,) and `visible` (), as
     `DRMamba.forward` takes them.
 
-    `slots` is the number of crops in one update; each slot has its own sequence of regions.
+    `slots` is the number of crops in one update. Each slot has its own sequence of regions, or none: the crops of the
+    remaining slots are degraded by themselves, and their page is not visible.
     """
 
     def __init__(
@@ -68,11 +70,11 @@ class CropDataset(Dataset[dict[str, Tensor]]):
     def __getitem__(self, index: int) -> dict[str, Tensor]:
         if not 0 <= index < self.length:
             raise IndexError(index)
-        if self.config.region.side:
+        if self.config.region.side and has_regions(index % self.slots, self.config.region.share):
             page, convention, more = self._from_region(index)
         else:
             page, convention = self.crop(np.random.default_rng((self.seed, index)))
-            more = {}
+            more = self._hidden_page()
         item = {name: torch.from_numpy(field) for name, field in targets(page.ink, self.loss).items()}
         item["image"] = _planes(page.image)
         if self.conventions:
@@ -87,7 +89,7 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         """A wide part of a page, degraded as a whole."""
         least, most = self.config.crop, self.config.region.side
         shape = (most, most) if rng.random() < 0.7 else tuple(rng.integers(least, most + 1, 2).tolist())
-        return Region(*self._rotated(*self._upright(rng, shape), rng))
+        return Region(*self._rotated(*self._upright(rng, shape, region=True), rng))
 
     def _from_region(self, index: int) -> tuple[LabelledPage, Convention, dict[str, Tensor]]:
         config = self.config
@@ -106,7 +108,16 @@ class CropDataset(Dataset[dict[str, Tensor]]):
             more["visible"] = torch.tensor(float(rng.random() >= config.region.hidden))
         return region.crop(top, left, config.crop), region.convention, more
 
-    def _upright(self, rng: np.random.Generator, shape: tuple[int, int]) -> tuple[LabelledPage, Convention]:
+    def _hidden_page(self) -> dict[str, Tensor]:
+        """The page context of a crop that has none: the same tensors as for the others, and nothing visible."""
+        if not self.context:
+            return {}
+        side = -(-self.config.region.side // self.context)
+        return {"page": torch.zeros(3, side, side), "place": torch.zeros(2), "visible": torch.zeros(())}
+
+    def _upright(
+        self, rng: np.random.Generator, shape: tuple[int, int], *, region: bool = False
+    ) -> tuple[LabelledPage, Convention]:
         config = self.config
         if self.synthesizer and rng.random() < self.share:
             convention: Convention = "contest"
@@ -114,13 +125,12 @@ class CropDataset(Dataset[dict[str, Tensor]]):
                 convention = "all"
             return self.synthesizer.page(rng, shape, convention=convention), convention
         assert self.pool is not None
-        if not config.region.side:
-            page, convention = self.pool.crop(rng)
-            return degrade(page, rng, config.degrade, self.pool), self._training_convention(rng, convention)
-        page, convention = self.pool.region(rng)
+        page, convention = self.pool.region(rng) if region else self.pool.crop(rng)
         probabilities = config.degrade
-        if rng.random() < config.region.cleared:
-            page, probabilities = cleared(page, rng), probabilities_after(probabilities)
+        if region:
+            probabilities = replace(probabilities, margin=config.region.margin)
+            if rng.random() < config.region.cleared:
+                page, probabilities = cleared(page, rng), probabilities_after(probabilities)
         return degrade(page, rng, probabilities, self.pool), self._training_convention(rng, convention)
 
     def _training_convention(self, rng: np.random.Generator, convention: Convention) -> Convention:

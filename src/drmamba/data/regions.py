@@ -68,3 +68,12 @@ def region_of(index: int, slots: int, crops: int) -> tuple[int, int]:
     """
     update, slot = divmod(index, slots)
     return slot, (update + slot * crops // slots) // crops
+
+
+def has_regions(slot: int, share: float) -> bool:
+    """Whether the crops of a slot are cut from regions, so that the given share of all slots is, evenly spread.
+
+    >>> [has_regions(slot, 0.5) for slot in range(4)], [has_regions(slot, 0.75) for slot in range(4)]
+    ([False, True, False, True], [False, True, True, True])
+    """
+    return int((slot + 1) * share) > int(slot * share)

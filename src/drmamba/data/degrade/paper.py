@@ -219,23 +219,25 @@ def _edge(
         beyond = darkened(beyond, cast, np.full(3, rng.uniform(0.3, 0.9)))
     if torn:
         rim = smoothstep(near, -0.5, 0.5) * (1 - smoothstep(near, 1, _length(rng, 2, 8)))
-        image[where] = covered(image[where], rim * np.float32(rng.uniform(0, 0.7)), np.full(3, 0.85, np.float32))
+        image[where] = covered(
+            image[where], rim * np.float32(rng.uniform(0, 0.7)), np.full(3, 0.85, np.float32)
+        )
     image[where] = covered(image[where], smoothstep(-near, -0.7, 0.7), beyond)
     return LabelledPage(image, page.ink & (away > 0))
 
 
 def _ragged(rng: np.random.Generator, length: int) -> Field:
-    """How far a torn edge lies from a straight one, in pixels: irregular at every scale, with larger pieces missing."""
+    """How far a torn edge lies from a straight one, in pixels: ragged at every scale, with larger pieces missing."""
     size = _length(rng, 1.5, 0.02 * length)
-    edge = sum(
-        np.float32(size * scale) * noise(rng, (1, length), max(2.0, cell))
-        for scale, cell in ((1.0, 12 * size), (0.5, 4 * size), (0.25, 1.5 * size))
-    )
+    edge: Field = np.zeros((1, length), np.float32)
+    for scale, cell in ((1.0, 12.0), (0.5, 4.0), (0.25, 1.5)):
+        edge += np.float32(size * scale) * noise(rng, (1, length), max(2.0, cell * size))
     if rng.random() < 0.4:
-        place = np.abs(np.arange(length, dtype=np.float32) - np.float32(rng.uniform(0, length)))
-        width = np.float32(_length(rng, 10, 0.1 * length))
-        edge = edge + (1 - smoothstep(place, 0.6 * width, width)) * width * np.float32(rng.uniform(0.4, 1.2))
-    return np.asarray(edge, np.float32).reshape(1, length)
+        distance = np.abs(np.arange(length, dtype=np.float32) - np.float32(rng.uniform(0, length)))
+        width = _length(rng, 10, 0.1 * length)
+        depth = np.float32(width * rng.uniform(0.4, 1.2))
+        edge += depth * (1 - smoothstep(distance, 0.6 * width, width))
+    return edge
 
 
 def _stacked_sheets(rng: np.random.Generator, away: Field, colour: NDArray[np.float32]) -> Picture:
