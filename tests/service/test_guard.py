@@ -56,8 +56,9 @@ def test_every_answer_has_strict_headers(paged, path):
     ],
 )
 def test_unknown_paths_and_methods_are_problems(paged, caplog, method, path, status):
-    for junk in (b"{junk", b'{"data": [], "fn_index": 99, "session_hash": null}', b"\xff\0"):
-        answer = httpx.request(method, paged.url + path, content=junk)
+    for junk in (b'{"data": [], "fn_index": 99, "session_hash": null}', b"{junk", b"\xff\0"):
+        headers = {"content-type": "application/json"}
+        answer = httpx.request(method, paged.url + path, content=junk, headers=headers)
         problem(answer, status)
         assert ("allow" in answer.headers) == (status == 405)
     assert caplog.records == []
