@@ -160,3 +160,20 @@ def test_every_class_has_a_name_of_its_own() -> None:
 def test_no_file_is_too_long_to_read() -> None:
     lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in ROOT.rglob("*.py")}
     assert {name: lines for name, lines in lengths.items() if lines > 400} == {}
+
+
+def test_the_tests_that_the_change_log_names_exist() -> None:
+    """A test named after a file is in that file; one that no file is named for in its item is in tests/adversarial."""
+    tests = Path(__file__).parent
+    text = (tests.parent / "CHANGELOG.md").read_text()
+    missing = []
+    for item in text[text.index("Hardening, ") :].split("\n- "):
+        file = ""
+        for name in re.findall(r"`(tests/[\w/]+\.py|test_\w+)`", item):
+            if name.endswith(".py"):
+                file = name
+                continue
+            places = [tests.parent / file] if file else (tests / "adversarial").glob("test_*.py")
+            if not any(f"\ndef {name}(" in place.read_text() for place in places):
+                missing.append((file, name))
+    assert missing == []

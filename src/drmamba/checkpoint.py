@@ -159,5 +159,5 @@ def _metadata(path: Path) -> dict[str, str]:
                 raise ValueError("its header is longer than the file")
             found = json.loads(file.read(length)).get("__metadata__", {})
             return {str(name): str(value) for name, value in found.items()}
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{path} is not a readable safetensors file: {error}") from error

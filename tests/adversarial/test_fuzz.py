@@ -20,12 +20,13 @@ from PIL import Image
 from drmamba.checkpoint import load, read_header
 from drmamba.errors import CheckpointError, ImageError, InputError, MetricError
 from drmamba.images import open_pages
+from drmamba.images.reading.extra_formats import JXL_CODESTREAM, JXL_CONTAINER, jxl_size
 from drmamba.images.reading.strip_rows import DEFLATE, LZW, PACKBITS, StripRows, decoded
 from drmamba.inference.records import BEGINNING, BatchReport
 from drmamba.metrics.weight_files import read_weights
 
 MINUTES = float(os.environ.get("DRMAMBA_FUZZ_MINUTES", 0))
-TARGETS = 8
+TARGETS = 10
 EXAMPLES = 60
 
 
@@ -70,7 +71,12 @@ def nothing_but(kind, name):
 
 
 LINE = b'{"status": "done", "input": "a", "page": 1}'
-HEADER = st.dictionaries(st.sampled_from(["format", "config", "provenance", "digest"]), st.text(max_size=40))
+ENDLESS = b'{"status": "done", "input": "a", "page": 1e999}'
+DEEP = b"[" * 100_000
+HEADER = st.dictionaries(
+    st.sampled_from(["format", "config", "provenance", "digest"]),
+    st.one_of(st.text(max_size=40), st.just(DEEP.decode())),
+)
 CHANGES = st.lists(st.tuples(st.integers(0, 2**16), st.integers(0, 255)), max_size=12)
 
 
@@ -132,6 +138,35 @@ def test_strips(tmp_path, changes, cut, compression):
     read_in_bands(tmp_path / "page.tif", changed((tmp_path / "page.tif").read_bytes(), changes, cut))
 
 
+@fuzzed(changes=CHANGES, cut=st.integers(1, 100), grey=st.booleans())
+def test_jpeg_bands(tmp_path, changes, cut, grey):
+    Image.fromarray(picture()[:, :, 0] if grey else picture()).save(tmp_path / "page.jpg")
+    read_in_bands(tmp_path / "page.jpg", changed((tmp_path / "page.jpg").read_bytes(), changes, cut))
+
+
+@fuzzed(
+    boxes=st.lists(
+        st.tuples(
+            st.one_of(st.just(1), st.integers(0, 40), st.integers(0, 2**32 - 1)),  # 1: another length follows
+            st.sampled_from([b"ftyp", b"jxlc", b"jxlp"]),
+            st.one_of(
+                st.just(b"\xff" * 9),
+                st.binary(max_size=30),
+                st.binary(max_size=9).map(lambda end: JXL_CODESTREAM + end),
+            ),
+        ),
+        max_size=5,
+    ),
+    boxed=st.booleans(),
+)
+def test_boxes_of_jpeg_xl(tmp_path, boxes, boxed):
+    body = b"".join(struct.pack(">I4s", length, kind) + data for length, kind, data in boxes)
+    path = tmp_path / "page.jxl"
+    path.write_bytes((JXL_CONTAINER if boxed else JXL_CODESTREAM) + body)
+    with nothing_but(ImageError, str(path)):
+        assert min(jxl_size(path)) >= 1
+
+
 @fuzzed(
     data=st.binary(max_size=3000),
     compression=st.sampled_from([LZW, PACKBITS, DEFLATE]),
@@ -162,7 +197,8 @@ def test_weights_of_networks(tmp_path, changes, cut, metadata):
 
     stated = {"format": "drmamba-1", "config": "{}", "provenance": "{}"} | metadata
     data = save({"encoder.weight": np.ones((3, 2), np.float32)}, stated)
-    (tmp_path / "model.safetensors").write_bytes(changed(data, changes, cut))
+    data = len(DEEP).to_bytes(8, "little") + DEEP if cut == 1 else changed(data, changes, cut)
+    (tmp_path / "model.safetensors").write_bytes(data)
     for read in (read_header, load):
         with nothing_but(CheckpointError, "model.safetensors"):
             read(tmp_path / "model.safetensors")
@@ -176,7 +212,7 @@ def test_weight_maps(tmp_path, recall, precision, packed):
         read_weights(tmp_path, "page", np.eye(3, dtype=bool))
 
 
-@fuzzed(lines=st.lists(st.one_of(st.binary(max_size=60), st.just(LINE)), max_size=8))
+@fuzzed(lines=st.lists(st.one_of(st.binary(max_size=60), st.sampled_from([LINE, ENDLESS, DEEP])), max_size=8))
 def test_reports(tmp_path, lines):
     path = tmp_path / "report.jsonl"
     path.write_bytes(BEGINNING + b"\n".join(lines))

@@ -1,7 +1,12 @@
 """The guard in front of the application: headers, host names, other sites, readers that do not read; and no way out."""
 
 import contextlib
+import os
 import socket
+import subprocess
+import sys
+import threading
+import time
 
 import pytest
 from running_service import SCAN, dark_binarizer, post, problem, running
@@ -37,17 +42,26 @@ def test_every_answer_has_strict_headers(paged, path):
         ("GET", "/page/", 404),
         ("GET", "/page/index.html", 404),
         ("GET", "/v1/nothing", 404),
+        ("GET", "/gradio_api/proxy=%00", 404),
+        ("POST", "/gradio_api/run/x", 404),
         ("POST", "/gradio_api/queue/join", 404),
+        ("GET", "/page/%00", 404),
+        ("GET", "/page/%2e%2e%2fapi.py", 404),
+        ("GET", "/v1/jobs/%00", 404),
+        ("PUT", "/v1/jobs/x/settings", 404),
         ("DELETE", "/", 405),
         ("GET", "/v1/binarize", 405),
         ("POST", "/healthz", 405),
         ("PATCH", "/page/page.js", 405),
     ],
 )
-def test_unknown_paths_and_methods_are_problems(paged, method, path, status):
-    answer = httpx.request(method, paged.url + path, content=b"{junk")
-    problem(answer, status)
-    assert ("allow" in answer.headers) == (status == 405)
+def test_unknown_paths_and_methods_are_problems(paged, caplog, method, path, status):
+    for junk in (b'{"data": [], "fn_index": 99, "session_hash": null}', b"{junk", b"\xff\0"):
+        headers = {"content-type": "application/json"}
+        answer = httpx.request(method, paged.url + path, content=junk, headers=headers)
+        problem(answer, status)
+        assert ("allow" in answer.headers) == (status == 405)
+    assert caplog.records == []
 
 
 def test_only_known_hosts_are_served_unless_there_is_a_token(paged):
@@ -71,59 +85,106 @@ def test_a_page_of_another_site_cannot_start_work(paged):
     assert post(paged, headers={"sec-fetch-site": "same-origin"}).status_code == 200
 
 
-def test_no_client_can_make_the_service_connect_anywhere(paged, monkeypatch):
-    tried = []
+# Run in every Python process, this refuses all that would leave the machine, and notes it as long as the file exists.
+TRAP = """
+import os, sys
 
-    def refused(name):
-        original = getattr(socket.socket, name)
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+        target = arguments[1]
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"):
+        target = arguments[0]
+    else:
+        return
+    host = target[0] if isinstance(target, tuple) else target if event.startswith("socket.get") else None
+    if os.path.exists({log!r}) and host not in (None, "127.0.0.1", b"127.0.0.1", "::1"):
+        with open({log!r}, "a") as log:
+            log.write(str(host) + " ")
+        raise OSError("this test has no network")
 
-        def connect(self, address, *rest):
-            if self.family != socket.AF_UNIX and address[0] not in ("127.0.0.1", "::1"):
-                tried.append(address)
-                raise OSError("this test has no network")
-            return original(self, address, *rest)
+sys.addaudithook(refuse)
+"""
+ADDRESS = "http://192.0.2.1/page.png"
+GRADIO_FILE = {"path": ADDRESS, "orig_name": "page.png", "meta": {"_type": "gradio.FileData"}}
+OUTER_PDF = (
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R/OpenAction<</S/URI/URI(http://192.0.2.1/)>>>>endobj\n"
+    b"2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 60 60]"
+    b"/Contents<</Length 0/FS/URL/F(http://192.0.2.1/page)>>>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
+)
 
-        return connect
 
-    def resolved(host, *args, **kwargs):
-        if host not in ("127.0.0.1", "::1", None):
-            tried.append(host)
-            raise OSError("this test has no network")
-        return lookup(host, *args, **kwargs)
+@pytest.fixture
+def outward(tmp_path, monkeypatch):
+    """The file with the names of the machines that this process or a decoder tried to reach."""
+    log = tmp_path / "outward"
+    log.write_text("")
+    trap = TRAP.format(log=str(log))
+    (tmp_path / "sitecustomize.py").write_text(trap)  # which every Python imports when it starts
+    paths = filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")])
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    exec(trap, {})
+    reach = "import socket; socket.create_connection(('192.0.2.1', 80))"
+    with pytest.raises(OSError, match="no network"):
+        exec(reach)
+    assert b"no network" in subprocess.run([sys.executable, "-P", "-c", reach], stderr=subprocess.PIPE).stderr
+    assert log.read_text() == "192.0.2.1 192.0.2.1 "
+    log.write_text("")
+    yield log
+    log.unlink()
 
-    lookup = socket.getaddrinfo
-    monkeypatch.setattr(socket, "getaddrinfo", resolved)
-    for name in ("connect", "connect_ex", "sendto"):
-        monkeypatch.setattr(socket.socket, name, refused(name))
-    with pytest.raises(OSError, match="no network"):  # The trap works.
-        socket.create_connection(("192.0.2.1", 80))
-    tried.clear()
-    address = "http://192.0.2.1/page.png"
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg"><image href="{address}"/></svg>'.encode()
-    with httpx.Client(base_url=paged.url, timeout=60) as client:
+
+def test_no_client_can_make_the_service_connect_anywhere(outward):
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg"><image href="{ADDRESS}"/></svg>'.encode()
+    files = ((ADDRESS, SCAN), ("a.svg", svg), ("a.png", ADDRESS.encode()), ("a.pdf", OUTER_PDF))
+    with (
+        dark_binarizer() as binarizer,
+        running(binarizer, page=True) as server,
+        httpx.Client(base_url=server.url, timeout=60) as client,
+    ):
         for path in ("/v1/binarize", "/v1/jobs"):
-            for name, data in ((address, SCAN), ("a.svg", svg), ("a.png", address.encode())):
-                client.post(path, files={"file": (name, data)})
-            client.post(path, json={"file": address, "path": address, "url": address})
-            client.post(path, params={"file": address}, files={"file": SCAN})
-        for path in ("/gradio_api/queue/join", "/gradio_api/proxy=" + address, "/" + address, "/?" + address):
-            client.get(path)
-            client.post(path, json={"data": [{"path": address, "meta": {"_type": "gradio.FileData"}}]})
-        job = client.post("/v1/jobs", files={"file": (address, SCAN)}).json()
+            for file in files:
+                client.post(path, files={"file": file})
+            client.post(path, json={"file": ADDRESS, "path": ADDRESS, "url": ADDRESS})
+            client.post(path, params={"file": ADDRESS}, files={"file": SCAN})
+        for path in ("/gradio_api/proxy=", "/gradio_api/file=", "/", "/?"):
+            client.get(path + ADDRESS)
+        for event in range(9):  # Gradio, which once made the page, fetched the files of each of these.
+            body = {"data": [GRADIO_FILE] * 8, "fn_index": event, "session_hash": f"session{event}"}
+            client.post("/gradio_api/queue/join", json=body)
+        job = client.post("/v1/jobs", files={"file": (ADDRESS, SCAN)}).json()
         assert job["files"][0]["name"] == "page.png"
-    assert tried == []
+        while client.get(f"/v1/jobs/{job['id']}").json()["status"] in ("waiting", "working"):
+            time.sleep(0.05)
+    assert outward.read_text() == ""
 
 
-def test_a_client_that_does_not_read_its_answer_does_not_stop_a_shutdown(monkeypatch, caplog):
-    monkeypatch.setattr(guard, "STOPPING_SECONDS", 0.3)
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_client_that_does_not_read_its_answer_does_not_stop_a_shutdown(monkeypatch, caplog, reads):
+    if not reads:
+        monkeypatch.setattr(guard, "STOPPING_SECONDS", 0.3)
     with dark_binarizer() as binarizer, contextlib.ExitStack() as lines:
-        with running(binarizer) as server:  # which must end within half a minute
+        with running(binarizer, answer_seconds=1.0) as server:  # which must end within half a minute
             stored = server.service.store.new_folder() / "large"
-            stored.write_bytes(bytes(20_000_000))
+            stored.write_bytes(bytes(60_000_000))
             name = server.service.store.put(stored, "image/png", "large.png")
             line = lines.enter_context(socket.create_connection(server.socket.getsockname()))
             line.sendall(f"GET /v1/results/{name} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-            assert line.recv(12) == b"HTTP/1.1 200"  # and nothing of the rest
+            assert (
+                line.recv(12) == b"HTTP/1.1 200"
+            )  # and of the rest nothing, or so little that it would take minutes
+            if reads:
+                over = threading.Event()
+                slowly = threading.Thread(target=read_slowly, args=(line, over))
+                slowly.start()
+                lines.callback(slowly.join)
+                lines.callback(over.set)
             assert server.guard.unanswered == 1
         assert server.guard.unanswered == 0
     assert caplog.records == []
+
+
+def read_slowly(line, over):
+    """Read an answer in small pieces until the service gives up, or the test is over."""
+    with contextlib.suppress(ConnectionError):
+        while not over.wait(0.1) and line.recv(100_000):
+            continue

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import select
 import shutil
 import socket
 import time
@@ -55,11 +56,21 @@ def test_a_client_that_goes_away_takes_its_work_along():
         assert "drmamba_cancelled_total 1.0" in httpx.get(f"{server.url}/metrics").text
 
 
-HALF = b"POST /v1/binarize HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/png\r\nContent-Length: 1000\r\n\r\nabc"
+HALF = b"POST /v1/binarize HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/png\r\nContent-Length: 9000000\r\n\r\nabc"
+
+
+def answer_to(line, sent_meanwhile=b""):
+    """Return how the answer to an unfinished upload begins, or nothing if there is none for a while."""
+    deadline = time.monotonic() + 8
+    while time.monotonic() < deadline:
+        if select.select([line], [], [], 0.02)[0]:
+            return line.recv(12)
+        line.sendall(sent_meanwhile)
+    return b""
 
 
 def test_uploads_that_do_not_arrive_take_no_place_and_are_given_up(dark, monkeypatch):
-    monkeypatch.setattr(upload, "GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(upload, "GRACE_SECONDS", 1.0)
     service = dark.service
     waiting = service.engine.threads + service.limits.queue + 2
     with contextlib.ExitStack() as lines:
@@ -68,29 +79,38 @@ def test_uploads_that_do_not_arrive_take_no_place_and_are_given_up(dark, monkeyp
         ]
         for line in opened:
             line.sendall(HALF)
-        while service.receiving < waiting:
+        opened[0].sendall(bytes(400_000))  # which at the least rate would take 20 seconds
+        while dark.guard.unanswered < waiting:
             time.sleep(0.01)
         assert service.held == 0
         assert post(dark).status_code == 200
-        assert b"408" in opened[0].recv(100)  # slower than the least rate
+        # Neither many bytes at the beginning nor a few at a time are a way to stay.
+        assert answer_to(opened[0]) == b"HTTP/1.1 408"
+        assert answer_to(opened[1]) == b"HTTP/1.1 408"
+        assert answer_to(opened[2], sent_meanwhile=b"x") == b"HTTP/1.1 408"
     deadline = time.monotonic() + 5
     while (service.receiving or service.quota.held) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert (service.receiving, service.quota.held) == (0, 0)
 
 
-@pytest.mark.parametrize("cleaned", [False, True])
-def test_a_short_fault_of_the_disk_costs_no_place(dark, monkeypatch, cleaned):
+@pytest.mark.parametrize("place", ["new_folder", "upload", "put"])
+def test_a_short_fault_of_the_disk_costs_no_place(dark, monkeypatch, place):
     service = dark.service
-    if cleaned:  # by a program that removes old files from the temporary folder
-        shutil.rmtree(service.store.folder)
-    else:
-        with monkeypatch.context() as patch:
-            full = OSError(errno.ENOSPC, "no space left on device")
-            patch.setattr(service.store, "new_folder", Mock(side_effect=full))
-            for _ in range(service.engine.threads + service.limits.queue + 1):
-                problem(post(dark), 507)
-    assert service.held == 0
-    assert post(dark).status_code == 200
-    answer = post(dark, headers={"accept": "application/json"}).json()
-    assert httpx.get(dark.url + answer["files"][0]["pages"][0]["link"]).status_code == 200
+    as_json = {"headers": {"accept": "application/json"}}
+    with monkeypatch.context() as patch:
+        full = Mock(side_effect=OSError(errno.ENOSPC, "no space left on device"))
+        patch.setattr(*((upload.Form, "_new") if place == "upload" else (service.store, place)), full)
+        for _ in range(service.engine.threads + service.limits.queue + 1):
+            problem(post(dark, **as_json), 507)
+    assert (service.held, service.receiving, service.quota.held) == (0, 0, 0)
+    assert httpx.get(f"{dark.url}/readyz").status_code == 200
+    assert post(dark, **as_json).status_code == 200
+
+
+def test_a_store_that_a_cleaner_of_temporary_folders_removed_is_made_again(dark):
+    shutil.rmtree(dark.service.store.folder)
+    answer = post(dark, headers={"accept": "application/json"})
+    assert answer.status_code == 200
+    link = answer.json()["files"][0]["pages"][0]["link"]
+    assert httpx.get(dark.url + link).status_code == 200

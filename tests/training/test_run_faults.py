@@ -66,7 +66,10 @@ def test_a_damaged_log_is_read_as_far_as_it_is_whole(tmp_path):
     assert read_log(path) == []
 
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 50, b"[]", b'{"pages": [{"year": 1'])
+DEEP = pytest.param(b"[" * 100_000, id="deep")
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 50, b"[]", b'{"pages": [{"year": 1', DEEP])
 def test_a_damaged_manifest_is_an_error_that_says_what_to_do(quick, tmp_path, content):
     folder = RunDirectory(tmp_path / "run")
     folder.begin(quick)

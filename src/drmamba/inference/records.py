@@ -51,7 +51,7 @@ def found_record(path: Path, reader: DecoderProcess) -> FoundRecord | None:
         values["settings"] = InferenceConfig.with_later_settings(values["settings"])
         origin = Origin(**{key: values[key] for key in Origin.__dataclass_fields__})
         return FoundRecord(origin, int(values["page"]), int(values["pages"]), list(values["quality"]))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
 
@@ -187,7 +187,7 @@ def _finished(path: Path) -> tuple[dict[tuple[str, int], int], int]:
                 key = (str(values["input"]), int(values["page"]))
                 if values["status"] != "failed":
                     offsets[key] = offset
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 pass
             offset += len(line)
     return offsets, offset

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 import secrets
 import time
@@ -28,9 +29,7 @@ OPEN = ("/healthz", "/readyz")  # paths for monitoring, which has no token
 COOKIE = "drmamba_token"
 TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*|")  # RFC 6750; empty if no token is required
 COUNTED = re.compile(r"/(v1/binarize|v1/jobs|v1/models|v1/results|healthz|readyz|metrics|openapi\.json)(/|$)")
-STOPPING_SECONDS = (
-    5.0  # that a client may take to read the next piece of an answer while the service shuts down
-)
+STOPPING_SECONDS = 5.0  # that reading the next piece of an answer may take while the service shuts down
 # The web page loads its own files alone, and talks to this service alone. A picture that is opened is no page.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
@@ -57,7 +56,7 @@ class Guard:
     def __init__(self, app: App, *, limits: ServiceConfig, counters: Counters) -> None:
         self.app, self.limits, self.token, self.counters = app, limits, limits.token, counters
         self.unanswered = 0
-        self.stopping = False
+        self.stopped = math.inf  # when the service began to shut down
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on to the application, or refuse it."""
@@ -66,16 +65,18 @@ class Guard:
             return
         match = COUNTED.match(scope["path"])
         path = f"/{match[1]}" if match else "page"
-        status, begun, started = 500, False, time.perf_counter()
+        status, started = 500, time.monotonic()
+        begun: float | None = None  # when the answer began
 
         async def watched(message: Message) -> None:
             nonlocal status, begun
+            begun = begun or time.monotonic()
             if message["type"] == "http.response.start":
-                status, begun = message["status"], True
+                status = message["status"]
                 names = {name.lower() for name, _ in message.get("headers", ())}
                 added = [(name, value) for name, value in HEADERS.items() if name not in names]
                 message["headers"] = [*message.get("headers", ()), *added]
-            await self._sent(send, message)
+            await self._sent(send, message, begun)
 
         self.unanswered += path.startswith("/v1")
         try:
@@ -100,32 +101,44 @@ class Guard:
                 await asyncio.sleep(0)
         except asyncio.CancelledError:
             # The process ends although this request is not done (after a second Ctrl-C): answer without a traceback.
-            if not begun:
+            if begun is None:
                 await self._answer(stopping(), watched)
         finally:
             self.unanswered -= path.startswith("/v1")
             self.counters.requests.labels(path, str(status)).inc()
-            self.counters.seconds.labels(path).observe(time.perf_counter() - started)
+            self.counters.seconds.labels(path).observe(time.monotonic() - started)
 
     async def idle(self, forced: Callable[[], bool]) -> None:
         """Wait until every API request is answered, or the shutdown is forced."""
-        self.stopping = True
+        self.stopped = time.monotonic()
         while self.unanswered and not forced():
             await asyncio.sleep(0.05)
 
-    async def _sent(self, send: Send, message: Message) -> None:
-        """Send a part of an answer; a client that does not read it is given up, soon if the service shuts down."""
-        sending = asyncio.ensure_future(send(message))
+    async def _sent(self, send: Send, message: Message, begun: float) -> None:
+        """Send a part of an answer; a client that does not read it is given up."""
         started = time.monotonic()
+        if started > self._deadline(begun, started):
+            raise SlowReaderError
+        sending = asyncio.ensure_future(send(message))
         try:
             while not sending.done():
                 await asyncio.wait({sending}, timeout=0.5)
-                most = STOPPING_SECONDS if self.stopping else self.limits.answer_seconds
-                if not sending.done() and time.monotonic() - started > most:
+                if not sending.done() and time.monotonic() > self._deadline(begun, started):
                     raise SlowReaderError
             sending.result()
         finally:
             sending.cancel()
+
+    def _deadline(self, begun: float, piece: float) -> float:
+        """Return when a client must have read a piece of an answer, by the times at which answer and piece began.
+
+        A piece has its time. When the service shuts down it has less, and the rest of the answer has as much as one
+        piece had before; so no client can keep the service from ending by reading slowly.
+        """
+        most = self.limits.answer_seconds
+        if self.stopped == math.inf:
+            return piece + most
+        return min(max(piece, self.stopped) + STOPPING_SECONDS, max(begun, self.stopped) + most)
 
     def _refusal(self, scope: Scope) -> Problem | None:
         """Return why a request is not for this service, or comes from another site's page."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import socket
 import threading
+import time
+from typing import Any
 
 from drmamba.config import ReadingConfig, ServiceConfig
 from drmamba.errors import ConfigError, MissingExtra
@@ -22,6 +24,8 @@ except ImportError as error:
 
 INTERRUPTED = 130  # exit code of a shutdown that gave up requests in progress
 SHUTDOWN_SECONDS = 2  # time for browsers with an open page to disconnect
+KEEP_ALIVE_SECONDS = 15  # that a connection may wait for its next request
+IDLE_SECONDS = 20.0  # that a connection may take for the head of a request; uvicorn has no limit for that
 
 
 class Server(uvicorn.Server):
@@ -49,10 +53,11 @@ class Server(uvicorn.Server):
             server_header=False,
             lifespan="on",
             ws="none",
-            timeout_keep_alive=15,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         )
         super().__init__(settings)
+        self._idle: dict[Any, float] = {}  # connections without a request, and since when
 
     @property
     def url(self) -> str:
@@ -73,6 +78,16 @@ class Server(uvicorn.Server):
         if self.force_exit:
             raise SystemExit(INTERRUPTED)
 
+    async def on_tick(self, counter: int) -> bool:
+        """Close the connections on which no request arrives; uvicorn calls this ten times a second."""
+        now = time.monotonic()
+        idle = [c for c in self.server_state.connections if is_idle(c)]
+        self._idle = {connection: self._idle.get(connection, now) for connection in idle}
+        for connection, since in self._idle.items():
+            if now - since > IDLE_SECONDS:
+                connection.transport.abort()
+        return await super().on_tick(counter)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Refuse new work, answer what was requested, and then close the connections of browsers."""
         self.service.stopping = True
@@ -82,6 +97,12 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
         if self.force_exit:  # uvicorn omits this then, and would print a traceback.
             await self.lifespan.shutdown()
+
+
+def is_idle(connection: Any) -> bool:
+    """Return whether a connection of uvicorn has no request, or has answered its last one."""
+    cycle = getattr(connection, "cycle", None)
+    return cycle is None or cycle.response_complete
 
 
 def listening_socket(host: str, port: int) -> socket.socket:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import secrets
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from drmamba.service.problems import Problem, busy, over_limit, too_slow
 
 T = TypeVar("T")
 LONGEST_NAME = 200  # characters of a client's file name that the answer repeats
-GRACE_SECONDS = 5.0  # that an upload may be slower than the least rate
+GRACE_SECONDS = 10.0  # that an upload may be slower than the least rate, or stand still
 
 
 class UploadQuota:
@@ -68,24 +69,30 @@ async def receive(
 
 
 async def in_time(stream: AsyncIterator[bytes], limits: ServiceConfig) -> AsyncIterator[bytes]:
-    """Yield the pieces of a body; raise a problem if they come more slowly than the limits allow."""
+    """Yield the pieces of a body; raise a problem if they come more slowly than the limits allow.
+
+    Bytes earn time for those that follow, but never more than the grace, so a client that stops sending is given up
+    soon, however much it has sent. The time that the service needs for a piece does not count.
+    """
     clock = asyncio.get_running_loop().time
-    started, seen, most = clock(), 0, limits.upload_seconds
-    grace = min(GRACE_SECONDS, most)
+    started, most = clock(), limits.upload_seconds
+    grace = GRACE_SECONDS if limits.upload_rate else math.inf
+    left = grace  # seconds until the next piece must have come
     async with contextlib.aclosing(stream) as pieces:  # type: ignore[type-var]
         while True:
-            at_rate = grace + seen / limits.upload_rate if limits.upload_rate else most
+            asked = clock()
             try:
-                async with asyncio.timeout_at(started + min(most, at_rate)):
+                async with asyncio.timeout_at(min(started + most, asked + left)):
                     chunk = await anext(pieces, None)
             except TimeoutError:
-                if at_rate < most:
+                if asked + left < started + most:
                     words = f"the upload is slower than {limits.upload_rate:,} bytes per second"
-                    raise too_slow(words, round(at_rate, 1)) from None
+                    raise too_slow(words, grace) from None
                 raise too_slow(f"the upload took more than {most:g} s", most) from None
             if chunk is None:
                 return
-            seen += len(chunk)
+            if limits.upload_rate:
+                left = min(grace, left - (clock() - asked) + len(chunk) / limits.upload_rate)
             yield chunk
 
 

@@ -72,7 +72,7 @@ class RunDirectory:
         try:
             values = json.loads(self.settings.read_text())["config"]
             return replace_values(RunConfig(), {**values, "model": completed_config(values["model"])})
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise TrainingError(f"{self.settings} cannot be read: {error}") from error
 
     def change(self, config: RunConfig) -> None:
@@ -111,7 +111,7 @@ class RunDirectory:
 def _read_json(path: Path, remedy: str) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise TrainingError(f"{path} cannot be read ({error}); {remedy}") from error
     if not isinstance(found, dict):
         raise TrainingError(f"{path} is damaged; {remedy}")

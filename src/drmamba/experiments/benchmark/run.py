@@ -146,7 +146,7 @@ class Benchmark:
                 row = Row.from_dict(values)
                 if row.scores is not None:
                     rows[values["key"]] = row
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue
         return rows
 

@@ -75,7 +75,7 @@ def _enter_codestream(file: BinaryIO, path: Path) -> None:
             if file.read(2) == JXL_CODESTREAM:
                 return
             break
-        if length < used:
+        if not used <= length <= path.stat().st_size:
             break
         file.seek(length - used, 1)
     raise ImageError(f"{path} is damaged: the JPEG XL file holds no picture")

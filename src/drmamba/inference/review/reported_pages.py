@@ -118,7 +118,7 @@ def _parsed(line: str) -> ReportedPage | None:
             ink=float(values.get("ink") or 0.0),
             doubt=min(max(float(values.get("doubt") or 0.0), 0.0), 1.0),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
 
