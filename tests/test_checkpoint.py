@@ -79,6 +79,24 @@ def test_what_differs_is_named(tmp_path, network):
         assert words in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "stated",
+    [{"decoder": [10**6, 8, 8]}, {"detail": {"head_width": 10**6}}, {"detail": {"dilations": [1] * 999}}],
+)
+def test_no_memory_is_taken_for_sizes_that_only_the_header_states(tmp_path, network, stated, monkeypatch):
+    config = network.config.to_dict()
+    for name, value in stated.items():
+        config[name] = {**config[name], **value} if isinstance(value, dict) else value
+    save_file(
+        network.state_dict(), tmp_path / "huge.safetensors", metadata(network, config=json.dumps(config))
+    )
+    monkeypatch.setattr(DRMamba, "__init__", lambda *_: pytest.fail("the network was built"))
+    with pytest.raises(
+        CheckpointError, match=r"huge\.safetensors does not fit the network: its header states"
+    ):
+        checkpoint.load(tmp_path / "huge.safetensors")
+
+
 def test_foreign_and_broken_files(tmp_path, network):
     with pytest.raises(CheckpointError, match="no model file"):
         checkpoint.load(tmp_path / "nothing.safetensors")

@@ -76,9 +76,22 @@ def load(path: Path | str) -> tuple[DRMamba, Provenance]:
 
     path = Path(path)
     config, provenance = read_header(path)
+    tensors = read_tensors(path)
+    _require_plausible(config, tensors, path)
     network = DRMamba(config)
-    fit(network, read_tensors(path), path)
+    fit(network, tensors, path)
     return network, provenance
+
+
+def _require_plausible(config: ModelConfig, tensors: Mapping[str, torch.Tensor], path: Path) -> None:
+    """Raise an error if the header states sizes that no tensor of the file has, before memory is taken for them."""
+    stated = max(*config.decoder, config.block.width, config.detail.width, config.detail.head_width)
+    largest = max((side for value in tensors.values() if value.ndim > 1 for side in value.shape), default=0)
+    if stated > largest or len(config.detail.dilations) > len(tensors):
+        raise CheckpointError(
+            f"{path} does not fit the network: its header states a width of {stated:,} and "
+            f"{len(config.detail.dilations):,} dilations, its {len(tensors)} tensors are smaller"
+        )
 
 
 def read_header(path: Path) -> tuple[ModelConfig, Provenance]:
