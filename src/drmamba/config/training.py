@@ -95,7 +95,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     "tiny": {"source": {"encoder_weights": "auto"}},
     # For two CPU cores: small crops, one batch per update, a high learning rate (docs/training.md has the
     # measurements). The loss and the crops did best on years that were kept out to choose them (docs/experiments.md):
-    # the paper's loss makes strokes too thin, and mirrored crops hide that bleed-through is mirrored.
+    # the paper's loss makes strokes too thin, the signed distance above all, and mirrored crops hide that bleed-through
+    # is mirrored.
     "lite": {
         "source": {"encoder_weights": "auto"},
         "data": {
@@ -104,7 +105,7 @@ RECIPES: dict[str, dict[str, Any]] = {
             "region": {"side": 1024},
             "synthetic": {"degrade": {"margin": 0.25}},
         },
-        "loss": {"alpha": 0.5, "beta": 0.5, "pfm": 0.1, "bnd": 0.0, "bce": 0.5},
+        "loss": {"sdf": 0.3, "alpha": 0.4, "beta": 0.6, "pfm": 0.0, "bnd": 0.0, "bce": 0.5},
         "train": {
             "batch": 4,
             "accumulation": 1,
