@@ -47,6 +47,20 @@ def test_given_textures_are_used(tmp_path: Path) -> None:
     assert (means.max(1) < 0.2).any()  # the dark one
 
 
+def test_ruled_paper_is_left_out_where_rules_are_ink(tmp_path: Path) -> None:
+    (tmp_path / "ruled").mkdir()
+    Image.new("RGB", (300, 200), (250, 10, 10)).save(tmp_path / "ruled" / "red.png")
+    papers = PaperTextures(tmp_path, share=1.0)
+    assert (
+        papers.sheet(np.random.default_rng(0), (32, 32), ruled=False).std() > 0
+    )  # procedural: there is no other
+    Image.new("L", (300, 200), 30).save(tmp_path / "dark.jpg")
+    papers = PaperTextures(tmp_path, share=1.0)
+    for ruled in (True, False):
+        sheets = [papers.sheet(np.random.default_rng(seed), (32, 32), ruled=ruled) for seed in range(20)]
+        assert {bool(sheet[..., 0].mean() > 0.5) for sheet in sheets} == ({True, False} if ruled else {False})
+
+
 def test_without_textures_sheets_are_procedural_and_an_empty_folder_is_an_error(tmp_path: Path) -> None:
     assert PaperTextures().sheet(np.random.default_rng(0), (32, 32)).shape == (32, 32, 3)
     with pytest.raises(DataError, match="no pictures of paper"):

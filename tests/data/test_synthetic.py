@@ -1,6 +1,7 @@
 """Made-up pages: reproducible, with the exact truth, in several scripts, with any fonts or none."""
 
 import shutil
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,9 @@ def test_the_truth_is_the_ink(maker: Synthesizer, kind: PageKind) -> None:
 
 
 @pytest.mark.parametrize("kind", PLAIN)
-def test_conventions_share_the_picture_and_text_is_ink_under_both(maker: Synthesizer, kind: PageKind) -> None:
+def test_conventions_share_the_picture_and_text_is_ink_under_both(kind: PageKind) -> None:
+    unruled = replace(SyntheticConfig(), degrade=replace(SyntheticConfig().degrade, rulings=0.0))
+    maker = Synthesizer(unruled, PaperTextures())
     for seed in range(4):
         text, everything = (
             maker.page(np.random.default_rng(seed), (160, 160), kind, convention=convention)
@@ -75,6 +78,17 @@ def test_conventions_share_the_picture_and_text_is_ink_under_both(maker: Synthes
         )
         assert not (text.ink & ~everything.ink).any()
         assert (text.image == everything.image).all()
+
+
+def test_there_are_no_guide_lines_where_rules_are_ink() -> None:
+    degrade = DegradeConfig(**{f.name: float(f.name == "rulings") for f in fields(DegradeConfig)})
+    maker = Synthesizer(replace(SyntheticConfig(), degrade=degrade), PaperTextures())
+    clean = maker.clean(np.random.default_rng(0), (160, 160), "print")
+    contest, everything = (
+        maker.page(np.random.default_rng(0), (160, 160), "print", convention=c) for c in CONVENTIONS
+    )
+    assert (everything.image == clean.image).all()
+    assert (contest.image != clean.image).any()
 
 
 @pytest.mark.parametrize(

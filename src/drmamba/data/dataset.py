@@ -126,12 +126,16 @@ class CropDataset(Dataset[dict[str, Tensor]]):
             return self.synthesizer.page(rng, shape, convention=convention), convention
         assert self.pool is not None
         page, convention = self.pool.region(rng) if region else self.pool.crop(rng)
-        probabilities = config.degrade
+        convention, probabilities = self._training_convention(rng, convention), config.degrade
+        if (
+            convention == "all"
+        ):  # where pale rules are ink, so that guide lines and ruled sheets would contradict them
+            probabilities = replace(probabilities, rulings=0.0, new_paper=0.0)
         if region:
             probabilities = replace(probabilities, margin=config.region.margin)
             if rng.random() < config.region.cleared:
                 page, probabilities = cleared(page, rng), probabilities_after(probabilities)
-        return degrade(page, rng, probabilities, self.pool), self._training_convention(rng, convention)
+        return degrade(page, rng, probabilities, self.pool), convention
 
     def _training_convention(self, rng: np.random.Generator, convention: Convention) -> Convention:
         """The convention under which a real page is trained: the share `contest_as_all` is trained as `all`."""

@@ -20,6 +20,7 @@ from drmamba.errors import DataError
 from drmamba.images import READABLE_IMAGES, read_rgb
 
 LARGEST = 1600  # pixels; textures with longer sides are scaled down to this
+RULED = "ruled"  # name of the folders that hold ruled, squared or other lined paper
 
 # Typical colours (RGB) of old sheets under a scanner, each with its relative frequency.
 COLOURS: tuple[tuple[tuple[float, float, float], float], ...] = (
@@ -46,16 +47,24 @@ PAPYRI: tuple[tuple[tuple[float, float, float], float], ...] = (
 
 
 class PaperTextures:
-    """A source of blank sheets. Texture files are read once; without any, all sheets are procedural."""
+    """A source of blank sheets. Texture files are read once; without any, all sheets are procedural.
+
+    Textures in folders named `ruled` have lines. These are no ink under the convention `contest`, but look like the
+    rules that are ink under `all`, so sheets for the latter are taken from the other textures alone.
+    """
 
     def __init__(self, textures: Path | str | None = None, *, share: float = 0.5) -> None:
-        self.textures: Sequence[NDArray[np.uint8]] = load_textures(Path(textures)) if textures else ()
-        self.share = share if self.textures else 0.0
+        files = texture_files(Path(textures)) if textures else []
+        files.sort(key=is_ruled)  # the ruled ones are the last
+        self.textures: Sequence[NDArray[np.uint8]] = [load_texture(file) for file in files]
+        self.plain = sum(not is_ruled(file) for file in files)  # the number of textures without lines
+        self.share = share
 
-    def sheet(self, rng: np.random.Generator, shape: tuple[int, int]) -> Picture:
-        """A blank sheet of the given height and width."""
-        if rng.random() < self.share:
-            return scanned(self.textures[int(rng.integers(len(self.textures)))], rng, shape)
+    def sheet(self, rng: np.random.Generator, shape: tuple[int, int], *, ruled: bool = True) -> Picture:
+        """A blank sheet of the given height and width, which may be ruled or not."""
+        count = len(self.textures) if ruled else self.plain
+        if rng.random() < self.share and count:
+            return scanned(self.textures[int(rng.integers(count))], rng, shape)
         return paper(rng, shape)
 
 
@@ -67,14 +76,16 @@ def texture_files(folder: Path) -> list[Path]:
     return files
 
 
-def load_textures(folder: Path) -> list[NDArray[np.uint8]]:
-    """Every picture below a folder, scaled down to at most LARGEST pixels a side."""
-    textures = []
-    for file in texture_files(folder):
-        picture = Image.fromarray(read_rgb(file))
-        picture.thumbnail((LARGEST, LARGEST), Image.Resampling.BICUBIC)
-        textures.append(np.asarray(picture))
-    return textures
+def is_ruled(file: Path) -> bool:
+    """Whether a texture lies in a folder of ruled paper."""
+    return RULED in file.parts
+
+
+def load_texture(file: Path) -> NDArray[np.uint8]:
+    """A picture of paper, scaled down to at most LARGEST pixels a side."""
+    picture = Image.fromarray(read_rgb(file))
+    picture.thumbnail((LARGEST, LARGEST), Image.Resampling.BICUBIC)
+    return np.asarray(picture)
 
 
 def scanned(texture: NDArray[np.uint8], rng: np.random.Generator, shape: tuple[int, int]) -> Picture:

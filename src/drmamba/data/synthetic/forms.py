@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from drmamba.data.synthetic.galley import Galley, headline
-from drmamba.data.synthetic.layers import COLOURED, Layer, ink_tone, printers_ink
+from drmamba.data.synthetic.layers import COLOURED, Layer, Tone, ink_tone, printers_ink
 from drmamba.data.synthetic.pen import Hand, Points, line_of_words, trace
 from drmamba.data.synthetic.plate import Box, Plate, shifted
 from drmamba.data.synthetic.tables import figure
@@ -100,16 +100,23 @@ def ledger(typography: Typography, rng: np.random.Generator, plate: Plate) -> li
         if rng.random() < 0.85:
             number = set_type(face, size, figure(rng))
             sheet.paste("text", number, page.right - number.shape[1] - rng.uniform(4, 30), y - 0.95 * size)
-    # Rules are ink under `all`, so they are darker than the guide lines of `degrade.paper`, which never are.
-    paper = rng.uniform(0.5, 0.9) * np.array(COLOURED[int(rng.integers(len(COLOURED)))])
-    across = ink_tone(rng) * np.float32(rng.uniform(0.6, 1))
+    across, down = (_ruling_ink(rng) for _ in range(2))
     ink = ink_tone(rng, soot=rng.random() < 0.4)
     return [
-        *plate.layers(np.maximum(across, np.float32(0.4)), rng, rng.uniform(0, 0.3)),
-        *downs.layers(np.maximum(paper, 0.38).astype(np.float32), rng, 0.0),
+        *plate.layers(across, rng, rng.uniform(0, 0.3)),
+        *downs.layers(down, rng, 0.0),
         *sheet.layers(ink, rng, 0.2),
         *handwriting(rng, plate, writer, strokes, ink),
     ]
+
+
+def _ruling_ink(rng: np.random.Generator) -> Tone:
+    """The ink of printed rules: coloured and pale, or that of the writing."""
+    if rng.random() < 0.6:
+        coloured = rng.uniform(0.4, 0.9) * np.array(COLOURED[int(rng.integers(len(COLOURED)))])
+        return np.maximum(coloured, 0.25).astype(np.float32)
+    tone: Tone = np.maximum(ink_tone(rng) * np.float32(rng.uniform(0.6, 1)), np.float32(0.4))
+    return tone
 
 
 def handwriting(

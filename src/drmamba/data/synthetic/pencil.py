@@ -39,7 +39,20 @@ def pencil(typography: Typography, rng: np.random.Generator, plate: Plate) -> li
                 path = wandering(rng, (x, y), rng.uniform(0, 7), 2 * side)
             sketch.curve("drawing", path, swelling(rng, len(path), width))
         layers.append(Layer(sketch.canvas("drawing"), grey, "drawing", grain))
+    if rng.random() < 0.4:
+        layers.append(Layer(_drawn_lines(rng, plate), grey, "line", grain))
     return layers
+
+
+def _drawn_lines(rng: np.random.Generator, plate: Plate) -> np.ndarray:
+    """Lines drawn by hand under words, beside them or across the page."""
+    lines = plate.overlay()
+    for _ in range(int(rng.integers(1, 7))):
+        x, y = rng.uniform(plate.window[:2], plate.window[2:])
+        angle = rng.normal(0, 0.03) + (np.pi / 2 if rng.random() < 0.25 else 0)
+        path = wandering(rng, (x, y), angle, log_uniform(rng, 40, max(plate.shape)), bend=0.004)
+        lines.curve("line", path, swelling(rng, len(path), rng.uniform(1.0, 3.0)))
+    return lines.canvas("line")
 
 
 def _writer(rng: np.random.Generator) -> Hand:

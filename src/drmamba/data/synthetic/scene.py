@@ -79,12 +79,15 @@ class Synthesizer:
     ) -> LabelledPage:
         """A degraded part of a page, or a `whole` page within margins, with its exact ink.
 
-        The picture does not depend on the convention, except that white letters on black occur under `all` only.
-        Everything on the page is degraded alike, and the ground truth of the convention is what remains.
+        The picture does not depend on the convention, except that white letters on black occur under `all` only, and
+        ruled paper under `contest` only. Everything on the page is degraded alike, and the ground truth of the
+        convention is what remains.
         """
         kind = kind or self._kind(rng)
         scene = self._scene(rng, shape, kind, convention, whole)
-        degraded = degrade(LabelledPage(scene.image, scene.everything), rng, self._probabilities(kind), self)
+        degraded = degrade(
+            LabelledPage(scene.image, scene.everything), rng, self._probabilities(kind, convention), self
+        )
         return truthful(scene, degraded, convention)
 
     def clean(
@@ -111,15 +114,21 @@ class Synthesizer:
         layers = self._layers(rng, shape, kind, whole)
         if convention == "contest":
             layers = [layer for layer in layers if layer.kind != "band"]
-        sheet = papyrus(rng, shape) if kind == "papyrus" else self.sheet(rng, shape)
-        return inked(sheet, layers, rng)
+        if kind == "papyrus":
+            return inked(papyrus(rng, shape), layers, rng)
+        return inked(self.papers.sheet(rng, shape, ruled=convention == "contest"), layers, rng)
 
     def _kind(self, rng: np.random.Generator) -> PageKind:
         return PAGE_KINDS[int(self.cumulative.searchsorted(rng.random(), side="right"))]
 
-    def _probabilities(self, kind: PageKind) -> DegradeConfig:
-        """The probabilities of the degradations of this kind of page."""
+    def _probabilities(self, kind: PageKind, convention: Convention) -> DegradeConfig:
+        """The probabilities of the degradations of this kind of page.
+
+        Under `all` rules are ink, and those that are pale look like guide lines. So there are none of the latter.
+        """
         config = self.config.degrade
+        if convention == "all":
+            config = replace(config, rulings=0.0)
         if kind == "papyrus":  # it often has holes, and its back is seldom written on
             return replace(
                 config,
