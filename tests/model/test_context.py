@@ -7,8 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from drmamba import checkpoint
-from drmamba.config import STRIDES, BlockConfig, DetailConfig, ModelConfig, preset
+from drmamba.config import STRIDES, BlockConfig, DetailConfig, ModelConfig
 from drmamba.images import read_rgb
 from drmamba.model import page_tiles
 from drmamba.model.context import PageContext, PageFeatures, look_in_tiles, sampled
@@ -163,21 +162,30 @@ class TestNetwork:
 
     def test_the_encoder_does_not_learn_from_the_page(self):
         network = build().train()
-        statistics = network.encoder.state_dict()
-        before = {name: value.clone() for name, value in statistics.items()}
+        before = {name: value.clone() for name, value in network.encoder.state_dict().items()}
         found = network.look(random(2, 3, 64, 64))
         (found.f3.sum() + found.f4.sum()).backward()
         assert all(parameter.grad is None for parameter in network.encoder.parameters())
         assert all(parameter.grad is not None for parameter in network.context.parameters())
         assert all(torch.equal(value, before[name]) for name, value in network.encoder.state_dict().items())
-        assert all(module.training for module in network.encoder.modules())
 
     def test_zero_projections_learn(self):
         """They start at zero, and leave it: the features that they weigh are not zero."""
         network = build(trained=False).train()
         x, page = random(2, 3, 64, 64), random(2, 3, 64, 64, seed=2)
         network(x, page=page, place=torch.zeros(2, 2)).logits.square().mean().backward()
-        assert all(parameter.grad.abs().max() > 0 for parameter in network.context.parameters())
+        for projection in (network.context.f3, network.context.f4):
+            assert all(parameter.grad.abs().max() > 0 for parameter in projection.parameters())
+
+    def test_the_same_stroke_looks_different_beside_darker_ones(self):
+        """Features compare a place with its surroundings, also where they lie hundreds of pixels apart."""
+        network = build()
+        page = torch.full((1, 3, 256, 256), 0.9)
+        page[..., 40:44, 40:200] = 0.6
+        beside = page.clone()
+        beside[..., 136:140, 40:200] = 0.1  # 400 pixels of the page further down
+        (alone, _), (compared, _) = (network.look(x) for x in (page, beside))
+        assert not torch.allclose(alone[..., 2, 2:12], compared[..., 2, 2:12], atol=1e-3)
 
     def test_routes_and_fusing_agree_with_forward(self):
         network = build()
@@ -211,12 +219,8 @@ class TestTiles:
         for found, want in zip(look_in_tiles(Means(), page), Means().look(page), strict=True):
             torch.testing.assert_close(found, want)
 
-    def test_seams_hardly_show_in_a_trained_encoder(self, monkeypatch):
-        """A deep feature depends on a wide piece of the page: the overlap must be wide enough for that."""
-        network = build(replace(preset("lite"), encoder="efficientnet_lite0"))
-        model = checkpoint.embedded("lite")
-        tensors = {k: v for k, v in checkpoint.read_tensors(model).items() if k.startswith("encoder.")}
-        network.load_state_dict({name: value.float() for name, value in tensors.items()}, strict=False)
+    def test_no_feature_depends_on_more_than_the_overlap(self, monkeypatch):
+        network = build()
         # The page is 1000 pixels wide.
         page = torch.from_numpy(read_rgb(EXAMPLE)[:224].copy()).permute(2, 0, 1)[None] / 255
         with torch.no_grad():
@@ -224,10 +228,7 @@ class TestTiles:
             monkeypatch.setattr(page_tiles, "TILE", 896)  # a seam after 640 pixels
             found = look_in_tiles(network, page)
         for mine, whole in zip(found, want, strict=True):
-            assert mine.shape == whole.shape
-            wrong = (mine - whole).abs().amax((0, 1, 2)) / whole.std()
-            assert wrong[: 128 // (page.shape[-1] // whole.shape[-1])].max() < 1e-4  # far from it, nothing
-            assert wrong.max() < 0.2
+            torch.testing.assert_close(mine, whole, rtol=1e-3, atol=1e-4 * float(whole.std()))
 
     def test_without_context_there_is_nothing_to_see(self, monkeypatch):
         monkeypatch.setattr(page_tiles, "TILE", 192)
@@ -267,4 +268,5 @@ class TestConventions:
 
 
 def test_projections_start_at_zero():
-    assert not any(parameter.any() for parameter in PageContext((8, 8, 8, 8), 4).parameters())
+    context = PageContext((8, 8, 8, 8), 4)
+    assert not any(parameter.any() for part in (context.f3, context.f4) for parameter in part.parameters())

@@ -74,7 +74,7 @@ class CropDataset(Dataset[dict[str, Tensor]]):
             page, convention, more = self._from_region(index)
         else:
             page, convention = self.crop(np.random.default_rng((self.seed, index)))
-            more = self._hidden_page()
+            more = self._page_of(Region(page, convention), 0, 0, visible=False)
         item = {name: torch.from_numpy(field) for name, field in targets(page.ink, self.loss).items()}
         item["image"] = _planes(page.image)
         if self.conventions:
@@ -101,19 +101,18 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         region = held[1]
         rng = np.random.default_rng((self.seed, 2, index))
         top, left = region.place(rng, config)
-        more: dict[str, Tensor] = {}
-        if self.context:
-            more["page"] = _planes(region.overview(self.context, config.region.side))
-            more["place"] = torch.tensor([top, left], dtype=torch.float32)
-            more["visible"] = torch.tensor(float(rng.random() >= config.region.hidden))
+        more = self._page_of(region, top, left, visible=rng.random() >= config.region.hidden)
         return region.crop(top, left, config.crop), region.convention, more
 
-    def _hidden_page(self) -> dict[str, Tensor]:
-        """The page context of a crop that has none: the same tensors as for the others, and nothing visible."""
+    def _page_of(self, region: Region, top: int, left: int, *, visible: bool) -> dict[str, Tensor]:
+        """The page context of a crop at this place; nothing in training without it."""
         if not self.context:
             return {}
-        side = -(-self.config.region.side // self.context)
-        return {"page": torch.zeros(3, side, side), "place": torch.zeros(2), "visible": torch.zeros(())}
+        return {
+            "page": _planes(region.overview(self.context, self.config.region.side)),
+            "place": torch.tensor([top, left], dtype=torch.float32),
+            "visible": torch.tensor(float(visible)),
+        }
 
     def _upright(
         self, rng: np.random.Generator, shape: tuple[int, int], *, region: bool = False

@@ -47,12 +47,14 @@ class Core(nn.Module):
     ) -> tuple[Tensor, ...]:
         """Compute logits (B, H, W) from (B, 3, H, W), H and W multiples of 32, and the block's maps (B, h, w, d).
 
-        With page context, F_3 and F_4 are computed as well. The context was sampled under the windows already, so that,
-        unlike in `DRMamba.decoded`, it is only added.
+        With page context, its features are computed as well. The context was sampled under the windows already, so
+        that, unlike in `DRMamba.decoded`, it is only added.
         """
         network = self.network
         features = list(network.encoder(levels - self.mean))
-        found = () if network.context is None else network.context.project(features)
+        found: tuple[Tensor, ...] = ()
+        if network.context is not None:
+            found = network.context.see((levels / LEVELS - network.mean) / network.std)
         if context_3 is not None and context_4 is not None:
             features[2:] = features[2] + context_3, features[3] + context_4
         u = network.decoder(features, () if convention is None else network.offsets(convention))

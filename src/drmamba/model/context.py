@@ -1,9 +1,9 @@
-"""Page context: deep features of the reduced page, added to those of a window where it lies.
+"""Page context: what a window cannot see, found on the reduced page and added to its features where it lies.
 
 Whether a pale stroke is ink or bleed-through depends on how dark the page's ink is, and the nearest ink may be a
-thousand pixels away. So the encoder also sees the whole page, reduced, and its features at strides 16 and 32 are
-sampled under each window and added to F_3 and F_4 through 1 x 1 convolutions that are initialized to zero. This is not
-part of the paper (docs/paper_map.md).
+thousand pixels away. So a small network of its own sees the whole page, reduced, and its features are sampled under
+each window and added to F_3 and F_4 through 1 x 1 convolutions that are initialized to zero. This is not part of the
+paper (docs/paper_map.md).
 """
 
 from __future__ import annotations
@@ -12,14 +12,20 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from drmamba.config import STRIDES
+from drmamba.model.decoder import conv_norm_act
 from drmamba.model.page_tiles import seen_in_tiles
+
+WIDTHS = (24, 32, 48, 64)  # channels of the network that sees the page, at strides 2, 4, 8 and 16
+# Cells of 16 reduced pixels, the side of the surroundings over which features are pooled: a region of training.
+SURROUNDINGS = 17
 
 
 class PageFeatures(NamedTuple):
-    """The features of a reduced page: its projected F_3 and F_4, each (B, C, h, w)."""
+    """What is added to F_3 and F_4 on a page, (B, C, h, w) each, at strides 16 and 32 of the reduced page."""
 
     f3: Tensor
     f4: Tensor
@@ -33,18 +39,38 @@ class SupportsLook(Protocol):
 
 
 class PageContext(nn.Module):
-    """Adds the features of the page to those of a window."""
+    """Sees a reduced page, and adds what it finds to the features of windows.
+
+    Each position is compared with its surroundings, their mean and their most, because ink and bleed-through differ
+    only beside each other. Strokes are narrower than a pixel of the reduced page is wide when it is halved once more,
+    so the darkest pixel of four is seen beside their mean.
+    """
 
     def __init__(self, widths: Sequence[int], reduction: int) -> None:
         super().__init__()
         self.reduction = reduction
-        self.f3, self.f4 = (nn.Conv2d(width, width, 1) for width in widths[2:])
-        for parameter in self.parameters():
-            nn.init.zeros_(parameter)
+        first, *others, last = WIDTHS
+        self.stem = nn.Sequential(
+            conv_norm_act(6, first),
+            *(
+                conv_norm_act(before, width, stride=2)
+                for before, width in zip((first, *others), (*others, last), strict=True)
+            ),
+        )
+        self.compare = nn.Sequential(conv_norm_act(3 * last, last), conv_norm_act(last, last, dilation=2))
+        self.f3, self.f4 = (nn.Conv2d(last, width, 1) for width in widths[2:])
+        for projection in (self.f3, self.f4):
+            for parameter in projection.parameters():
+                nn.init.zeros_(parameter)
 
-    def project(self, features: Sequence[Tensor]) -> PageFeatures:
-        """The encoder's features of the reduced page, ready to be sampled."""
-        return PageFeatures(self.f3(features[2]), self.f4(features[3]))
+    def see(self, page: Tensor) -> PageFeatures:
+        """The features of a reduced page, normalized like a window, (B, 3, h, w); sides are multiples of 32."""
+        x = self.stem(torch.cat([F.avg_pool2d(page, 2), -F.max_pool2d(-page, 2)], 1))
+        around = SURROUNDINGS // 2
+        mean = F.avg_pool2d(x, SURROUNDINGS, 1, around, count_include_pad=False)
+        most = F.max_pool2d(x, SURROUNDINGS, 1, around)
+        x = self.compare(torch.cat([x, mean, most], 1))
+        return PageFeatures(self.f3(x), self.f4(F.avg_pool2d(x, 2)))
 
     def forward(
         self, features: Sequence[Tensor], page: PageFeatures, place: Tensor, visible: Tensor | None = None

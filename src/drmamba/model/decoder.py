@@ -11,11 +11,13 @@ from torch import Tensor, nn
 from drmamba.model.norm import NormAct
 
 
-def conv_norm_act(width_in: int, width: int, kernel: int = 3, dilation: int = 1) -> nn.Sequential:
+def conv_norm_act(
+    width_in: int, width: int, kernel: int = 3, *, stride: int = 1, dilation: int = 1
+) -> nn.Sequential:
     """Convolution, batch normalization and ReLU; for inference the normalization is folded into the convolution."""
     padding = dilation * (kernel // 2)
     return nn.Sequential(
-        nn.Conv2d(width_in, width, kernel, padding=padding, dilation=dilation, bias=False),
+        nn.Conv2d(width_in, width, kernel, stride, padding, dilation, bias=False),
         NormAct(width, "relu"),
     )
 

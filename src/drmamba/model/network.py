@@ -96,18 +96,8 @@ class DRMamba(nn.Module):
         return Output(logits[:, :height, :width], self.auxiliary(o)[:, 0], seen)
 
     def look(self, reduced: Tensor) -> PageFeatures | None:
-        """The page features for windows, from the reduced page (B, 3, h, w); None if the network has no page context.
-
-        The encoder is trained on windows only: here it runs in eval mode without a gradient, at a third of the cost.
-        """
-        if self.context is None:
-            return None
-        training = self.encoder.training
-        self.encoder.eval()
-        with torch.no_grad():
-            features = self.encoder((_padded(reduced) - self.mean) / self.std)
-        self.encoder.train(training)
-        return self.context.project(features)
+        """The page features for windows, from the reduced page (B, 3, h, w); None without page context."""
+        return None if self.context is None else self.context.see((_padded(reduced) - self.mean) / self.std)
 
     def routes(
         self,

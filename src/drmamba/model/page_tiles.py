@@ -7,9 +7,8 @@ from typing import Any
 
 from drmamba.config import STRIDES
 
-TILE = 1280  # side in pixels of the part of the reduced page that is encoded at once
-# Pixels on each side of a tile that serve as context for the others. With 128, F_4 of EfficientNet-Lite0 differed
-# from that of the whole page by up to 1.2 of its standard deviations at a seam; with 256, by up to 0.06.
+TILE = 1280  # side in pixels of the part of the reduced page that is seen at once
+# Pixels on each side of a tile that serve as surroundings for the others. No feature depends on pixels further away.
 OVERLAP = 256
 
 Look = Callable[[slice, slice], Sequence[Any] | None]  # maps rows and columns of a page to its F_3 and F_4
@@ -19,8 +18,8 @@ Join = Callable[[list[Any], int], Any]  # joins arrays along an axis: torch.cat 
 def seen_in_tiles(look: Look, height: int, width: int, join: Join) -> list[Any] | None:
     """F_3 and F_4, each (B, C, h, w), of a page of any size, in memory that grows only with the result.
 
-    A page larger than TILE is encoded in overlapping tiles, so that hardly any feature depends on pixels outside its
-    tile. The result is None if that of `look` is.
+    A page larger than TILE is seen in overlapping tiles, so that no feature depends on pixels outside its tile. The
+    result is None if that of `look` is.
     """
     if max(height, width) <= TILE:
         found = look(slice(0, height), slice(0, width))
