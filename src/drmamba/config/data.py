@@ -88,7 +88,7 @@ class SyntheticConfig(Config):
     woodcut: float = 0.4  # dense strokes and dark areas, with or without a frame
     form: float = 0.3  # boxes and labels, filled in by hand
     ledger: float = 0.3  # handwriting and figures between drawn rules
-    sparse: float = 0.5  # a few words, with strong show-through of the other side
+    sparse: float = 1.5  # a few words, with strong show-through of the other side
     music: float = 0.2  # staves, notes and lyrics
     map: float = 0.25  # coasts, roads, hachures, and names at every angle
     ornament: float = 0.3  # frames, borders and decorated initials
@@ -134,7 +134,7 @@ class RegionConfig(Config):
     side: int = 0  # pixels, the largest side of a region; with 0 every crop is degraded by itself
     share: float = 1.0  # share of the crops that are cut from regions
     crops: int = 4  # crops that are cut from each region, one in each update
-    blank: float = 0.08  # share of the crops that are taken where a region has least ink
+    blank: float = 0.15  # share of the crops that are taken where a region has least ink
     cleared: float = 0.08  # probability that the writing is removed from part of a region
     hidden: float = 0.2  # share of the crops that are shown without page context
     # Probability of a margin around a real page, instead of degrade.margin: few of a region's crops lie at its sides.
