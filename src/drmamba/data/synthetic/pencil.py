@@ -46,11 +46,11 @@ def pencil(typography: Typography, rng: np.random.Generator, plate: Plate) -> li
 
 def _drawn_lines(rng: np.random.Generator, plate: Plate) -> np.ndarray:
     """Lines drawn by hand under words, beside them or across the page."""
-    lines = plate.overlay()
+    lines, longest = plate.overlay(), max(plate.shape)
     for _ in range(int(rng.integers(1, 7))):
         x, y = rng.uniform(plate.window[:2], plate.window[2:])
         angle = rng.normal(0, 0.03) + (np.pi / 2 if rng.random() < 0.25 else 0)
-        path = wandering(rng, (x, y), angle, log_uniform(rng, 40, max(plate.shape)), bend=0.004)
+        path = wandering(rng, (x, y), angle, log_uniform(rng, 0.1 * longest, longest), bend=0.004)
         lines.curve("line", path, swelling(rng, len(path), rng.uniform(1.0, 3.0)))
     return lines.canvas("line")
 
