@@ -176,3 +176,10 @@ def test_a_headline_that_is_too_long_is_set_smaller(maker: Synthesizer) -> None:
         assert ink.any()
         assert not ink[:, :3].any()
         assert not ink[:, -3:].any()
+
+
+@pytest.mark.parametrize("kind", PAGE_KINDS)
+def test_small_windows_can_be_made_of_every_kind(maker: Synthesizer, kind: PageKind) -> None:
+    for seed in range(6):
+        page = maker.page(np.random.default_rng(seed), (32, 32), kind, convention="all")
+        assert page.image.shape == (32, 32, 3)

@@ -30,7 +30,10 @@ def drawing(typography: Typography, rng: np.random.Generator, plate: Plate) -> l
             _figure(rng, plate, Box(left, top, left + across, top + down), width)
         if draw > 0.7:
             for _ in range(int(rng.integers(1, 4))):
-                foot = rng.uniform(picture.left, picture.right), rng.uniform(picture.top, picture.bottom)
+                foot = (
+                    rng.uniform(picture.left, max(picture.left, picture.right)),
+                    rng.uniform(picture.top, max(picture.top, picture.bottom)),
+                )
                 _branch(rng, plate, foot, -math.pi / 2, 0.3 * picture.height, width * 2)
     return plate.layers(ink_tone(rng), rng, rng.uniform(0, 0.3))
 

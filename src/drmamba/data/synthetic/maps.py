@@ -33,7 +33,8 @@ def chart(typography: Typography, rng: np.random.Generator, plate: Plate) -> lis
         _hills(rng, plate, wandering(rng, _anywhere(rng, around), rng.uniform(0, 7), 0.5 * size, 0.1), width)
     for _ in range(many * int(rng.integers(0, 3))):
         x, y = _anywhere(rng, around)
-        area = outline(rng, Box(x, y, x + rng.uniform(50, 0.4 * size), y + rng.uniform(50, 0.4 * size)))
+        across, down = rng.uniform(50, max(50.0, 0.4 * size), 2)
+        area = outline(rng, Box(x, y, x + across, y + down))
         _area(rng, plate, area, width)
     if rng.random() < 0.4:  # meridians and parallels
         step = rng.uniform(100, 300)

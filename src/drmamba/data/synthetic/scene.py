@@ -149,7 +149,8 @@ class Synthesizer:
         half = (shape[0] + 1) // 2, (shape[1] + 1) // 2
         if rng.random() < 0.2:
             kind = VERSOS[int(rng.integers(len(VERSOS)))]
-            text = np.max([layer.coverage for layer in self._layers(rng, half, kind, whole=False)], 0)
+            drawn = [layer.coverage for layer in self._layers(rng, half, kind, whole=False)]
+            text = np.max([np.zeros(half, np.float32), *drawn], 0)  # nothing may be drawn in a small window
         else:
             text = self._text(rng, half, PAGE_KINDS[int(rng.integers(3))], scale=0.5)
         large = Image.fromarray((text * 255).astype(np.uint8)).resize((2 * half[1], 2 * half[0]))
