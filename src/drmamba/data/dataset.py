@@ -126,9 +126,8 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         assert self.pool is not None
         page, convention = self.pool.region(rng) if region else self.pool.crop(rng)
         convention, probabilities = self._training_convention(rng, convention), config.degrade
-        if (
-            convention == "all"
-        ):  # where pale rules are ink, so that guide lines and ruled sheets would contradict them
+        if convention == "all":
+            # Pale rules are ink here, so guide lines and ruled sheets would contradict them.
             probabilities = replace(probabilities, rulings=0.0, new_paper=0.0)
         if region:
             probabilities = replace(probabilities, margin=config.region.margin)

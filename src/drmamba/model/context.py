@@ -20,7 +20,7 @@ from drmamba.model.decoder import conv_norm_act
 from drmamba.model.page_tiles import seen_in_tiles
 
 WIDTHS = (24, 32, 48, 64)  # channels of the network that sees the page, at strides 2, 4, 8 and 16
-# Cells of 16 reduced pixels, the side of the surroundings over which features are pooled: a region of training.
+# Side of the surroundings, in cells of 16 reduced pixels: as wide as a region of training.
 SURROUNDINGS = 17
 
 
@@ -41,9 +41,9 @@ class SupportsLook(Protocol):
 class PageContext(nn.Module):
     """Sees a reduced page, and adds what it finds to the features of windows.
 
-    Each position is compared with its surroundings, their mean and their most, because ink and bleed-through differ
-    only beside each other. Strokes are narrower than a pixel of the reduced page is wide when it is halved once more,
-    so the darkest pixel of four is seen beside their mean.
+    Each position is compared with the mean and the maximum of its surroundings, because pale ink and bleed-through are
+    told apart by the darkest ink near them. The page is halved once more, which makes thin strokes pale, so the network
+    sees the darkest of four pixels beside their mean.
     """
 
     def __init__(self, widths: Sequence[int], reduction: int) -> None:
@@ -68,8 +68,8 @@ class PageContext(nn.Module):
         x = self.stem(torch.cat([F.avg_pool2d(page, 2), -F.max_pool2d(-page, 2)], 1))
         around = SURROUNDINGS // 2
         mean = F.avg_pool2d(x, SURROUNDINGS, 1, around, count_include_pad=False)
-        most = F.max_pool2d(x, SURROUNDINGS, 1, around)
-        x = self.compare(torch.cat([x, mean, most], 1))
+        maximum = F.max_pool2d(x, SURROUNDINGS, 1, around)
+        x = self.compare(torch.cat([x, mean, maximum], 1))
         return PageFeatures(self.f3(x), self.f4(F.avg_pool2d(x, 2)))
 
     def forward(
