@@ -14,6 +14,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ import numpy as np
 from drmamba import checkpoint
 from drmamba.config import KEPT, PROTOCOLS, Convention, InferenceConfig, RunConfig, recipe, replace_values
 from drmamba.data.dibco import Pair, find_pairs
-from drmamba.experiments.baselines import binarize, grey
-from drmamba.images import read_ink, read_rgb
+from drmamba.experiments.benchmark.method_process import MethodError, MethodProcess
+from drmamba.images import read_ink
 from drmamba.metrics import count
 from drmamba.metrics.counts import f_measure
 from drmamba.training.run import train
@@ -87,25 +88,38 @@ def scores(model: Path, name: str, pairs: list[Pair]) -> dict[str, Any]:
 
 
 def classical(pairs: list[Pair]) -> dict[str, dict[str, float]]:
-    """The FM of every page by each classical method."""
-    result: dict[str, dict[str, float]] = {method: {} for method in METHODS}
-    for pair in pairs:
-        page, truth = grey(read_rgb(pair.image)), read_ink(pair.truth)
-        for method in METHODS:
-            result[method][pair.name] = f_measure(count(binarize(method, page), truth))
+    """The FM of every page by each classical method; a page on which a method fails is reported and left out."""
+    result: dict[str, dict[str, float]] = {}
+    for method in METHODS:
+        result[method] = {}
+        with MethodProcess("classical", method, "default") as process, TemporaryDirectory() as folder:
+            for pair in pairs:
+                found = Path(folder) / "ink.png"
+                try:
+                    process.binarize(pair.image, found)
+                except MethodError as error:
+                    print(f"{method} failed on {pair.label}: {error}", file=sys.stderr)
+                    continue
+                result[method][pair.name] = f_measure(count(read_ink(found), read_ink(pair.truth)))
     return result
 
 
 def table(found: dict[str, dict[str, dict[str, float]]]) -> str:
-    """A table of collections by methods: the mean FM and, in brackets, that of the worst page."""
+    """A table of collections by methods: the mean FM and, in brackets, that of the worst page and the pages without a result."""
     columns = [*PROTOCOL_NAMES, *METHODS]
     lines = ["| collection | pages | " + " | ".join(columns) + " |", "|---" * (2 + len(columns)) + "|"]
     for name, methods in found.items():
-        cells = [
-            f"{np.mean(list(p.values())):.1f} ({min(p.values()):.1f})" for p in map(methods.get, columns) if p
-        ]
-        lines.append(f"| {name} | {len(methods['default'])} | " + " | ".join(cells) + " |")
+        pages = len(methods["default"])
+        cells = [_cell(list(methods[column].values()), pages) for column in columns]
+        lines.append(f"| {name} | {pages} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _cell(values: list[float], pages: int) -> str:
+    if not values:
+        return "failed"
+    missing = f", {pages - len(values)} failed" if len(values) < pages else ""
+    return f"{np.mean(values):.1f} ({min(values):.1f}{missing})"
 
 
 def main() -> None:
