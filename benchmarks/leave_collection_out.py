@@ -105,7 +105,7 @@ def classical(pairs: list[Pair]) -> dict[str, dict[str, float]]:
 
 
 def table(found: dict[str, dict[str, dict[str, float]]]) -> str:
-    """A table of collections by methods: the mean FM and, in brackets, that of the worst page and the pages without a result."""
+    """A table of collections by methods: the mean FM; in brackets, that of the worst page and how many pages failed."""
     columns = [*PROTOCOL_NAMES, *METHODS]
     lines = ["| collection | pages | " + " | ".join(columns) + " |", "|---" * (2 + len(columns)) + "|"]
     for name, methods in found.items():

@@ -17,7 +17,8 @@ from drmamba.images import Ink
 BLOCK = 8  # pixels; side of the blocks within which the paper under ink is taken to be even
 LEAST_CONTRAST = 0.05  # share of the paper's brightness by which faded ink remains darker
 WIDE = 512  # pixels; a region with sides of this length or more shows ink and bleed-through beside each other
-SHARP = 0.3  # share of the wide regions with bleed-through on which it is sharp
+WRITTEN = 0.03  # share of ink from which a smaller crop does, too
+SHARP = 0.35  # share of these with bleed-through on which it is sharp
 TWO_HANDS = 0.3  # share of the faded pages of which only some lines are pale, as if written by another hand
 
 Colour = NDArray[np.float32]  # (3,), one value per channel
@@ -63,12 +64,13 @@ def bleed_through(page: LabelledPage, verso: Ink, rng: np.random.Generator) -> L
     """Let the ink of the other side show through, mirrored, blurred and in patches.
 
     The stronger it is, the softer it is, because only softness, mirroring and paleness distinguish it from ink. On some
-    wide regions it is sharp: then a crop alone cannot tell it from pale ink, but the darker ink of the page can.
+    pages it is sharp, as in thin books: then darker ink beside it tells it from pale ink. There must be such ink.
     """
     strength = rng.uniform(0.12, 0.8)
     sigma = rng.uniform(0.6, 1.6) + max(0.0, strength - 0.4) * rng.uniform(2, 6)
-    if min(page.shape) >= WIDE and rng.random() < SHARP:
-        strength, sigma = rng.uniform(0.2, 0.5), rng.uniform(0.4, 0.9)
+    beside = min(page.shape) >= WIDE or page.ink.mean() >= WRITTEN
+    if beside and rng.random() < SHARP:
+        strength, sigma = rng.uniform(0.2, 0.6), rng.uniform(0.4, 1.0)
     shape = _soft(verso[:, ::-1], sigma)
     patches = clouds(rng, page.shape, _scale(rng, page.shape, 40, 200), octaves=2)
     patches = smoothstep(patches, -1.8, rng.uniform(0, 1))

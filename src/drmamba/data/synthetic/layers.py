@@ -33,6 +33,10 @@ INKS: tuple[tuple[tuple[float, float, float], float], ...] = (
 # The same shares for coloured inks: red, blue and two violets.
 COLOURED = ((0.22, 0.72, 0.76), (0.72, 0.60, 0.30), (0.62, 0.66, 0.38), (0.55, 0.70, 0.45))
 
+# Of 255; a pixel that ink covers by less is paper. The contests' truth is drawn a little bold, too: its outline lies
+# where the ink is a third as dark as in the core of the stroke, not where it is half as dark.
+LEAST_COVERAGE = 51
+
 Tone = NDArray[np.float32]  # (3,), the share of red, green and blue light that an ink absorbs
 
 
@@ -74,7 +78,7 @@ def printers_ink(rng: np.random.Generator, size: float) -> Tone:
 
 
 def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> Scene:
-    """Print layers of ink on a sheet; the ground truth is where they cover half a pixel, or the ridge of a hairline.
+    """Print layers of ink on a sheet; ground truth is where they cover a fifth of a pixel, or the ridge of a hairline.
 
     Layers of the same ink are printed together. The look of an ink does not depend on the other layers.
     """
@@ -84,7 +88,7 @@ def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> 
     printed: dict[int, tuple[Field, Layer]] = {}
     for number, layer in enumerate(layers):
         if layer.kind != "tone":
-            truth = hardened((layer.coverage * 255 + np.float32(0.5)).astype(np.uint8))
+            truth = hardened((layer.coverage * 255 + np.float32(0.5)).astype(np.uint8), LEAST_COVERAGE)
             everything |= truth
             if layer.kind == "text":
                 text |= truth
