@@ -76,6 +76,20 @@ class TestLostContent:
         assert found.has_lost
         assert not verdict(page, np.where(page < 128, 255, 0).astype(np.uint8)).has_lost
 
+    def test_the_lost_middle_of_a_headline_is_seen(self):
+        """A network that finds the outlines of broad letters may lose what lies between them."""
+        page, ink = PAGE.copy(), INK.copy()
+        page[60:200, 60:840] = 220
+        ink[60:200, 60:840] = 0
+        page[80:180, 100:700] = 30
+        ink[80:180, 100:700] = 255
+        assert not verdict(page, ink).has_lost
+        ink[86:174, 106:694] = 0
+        found = Witness(page, 1).compare(ink)
+        assert found.verdict.has_lost
+        (lost,) = found.wide
+        assert np.count_nonzero(lost.whole) > np.count_nonzero(lost.mask)
+
     def test_boxes_are_in_pixels_of_the_page(self):
         less = INK.copy()
         less[300:420] = 0
@@ -102,6 +116,17 @@ class TestNothingElseSetsItOff:
         stain = 90 * np.exp(-(((x - 450) / 120) ** 2 + ((y - 350) / 90) ** 2))
         page = np.clip(PAGE - stain - 80 * x / 900, 0, 255).astype(np.uint8)
         assert not verdict(page, INK).has_lost
+
+    def test_a_stain_beside_a_headline(self):
+        y, x = np.mgrid[:700, :900]
+        page, ink = PAGE.copy(), INK.copy()
+        page[60:200, 60:840] = 220
+        ink[60:200, 60:840] = 0
+        page[80:180, 100:400] = 30
+        ink[80:180, 100:400] = 255
+        stain = 150 * np.exp(-(((x - 480) / 60) ** 2 + ((y - 130) / 40) ** 2))
+        stained = np.where(ink > 0, page, np.clip(page - stain, 40, 255)).astype(np.uint8)
+        assert not verdict(stained, ink).has_lost
 
     def test_a_dark_margin_and_a_line_along_the_edge(self):
         page = PAGE.copy()

@@ -2,7 +2,8 @@
 
 What is missing is shown to the network again: wide structures at a scale at which their strokes have the usual width,
 fine ones at theirs or, if that is the scale of the first look, with the windows shifted by half of one. Whatever the
-network then finds where the witness misses it is added. So a title above small print is seen at both sizes.
+network then finds there is added, in the whole of a wide structure of which a part is missing. So a title above small
+print is seen at both sizes.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def plan_looks(
         width = float(np.average([one.stroke_width for one in comparison.wide], weights=pixels)) * reduction
         for one in comparison.wide:
             zoom = witness.structures.levels[one.level].zoom
-            missing |= grown(enlarged(one.mask, zoom, shape), 2 * zoom + 1)
+            missing |= grown(enlarged(one.whole, zoom, shape), 2 * zoom + 1)
         looks.append(_look(source, config, view, missing, width, reduction, stroke_width))
     if comparison.fine.any():
         fine = comparison.fine

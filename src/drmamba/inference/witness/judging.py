@@ -38,7 +38,8 @@ SHARPNESS = 0.5  # of its darkness; a structure changes so much over two pixels 
 LOST_RATIO = 0.4  # of a tile's missing structures; in a tile with lost ink so many pixels are as dark as ink
 LOST_PIXELS = 40  # pixels as dark as ink; a tile with fewer has lost nothing
 WIDE_DARKNESS = 0.95  # of the ink's darkness; wide ink is darker than strokes, which are blurred
-WIDE_SHARP_EDGE = 0.7  # of its edge; so much of a wide structure's edge is sharp
+WIDE_SHARP_EDGE = 0.7  # of its edge; so much of a wide structure's edge is sharp, beside what was found of it
+PANEL = 0.25  # of its darkness; ink that is so much darker than a dark ground is not part of it
 WIDE_COVERED = 64  # of 255; a wide structure is found where so much of a pixel of its level is ink
 LEAST_INK = 50  # pixels; the darkness of ink cannot be measured on fewer
 LINE_LENGTH = 61  # pixels; straight structures of this length are rules, which may be paler than ink
@@ -73,10 +74,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class WideStructure:
-    """A structure of a coarse level that the result does not have."""
+    """A structure of a coarse level that the result does not have, or part of one."""
 
     level: int
-    mask: Mask  # on its level
+    mask: Mask  # what is missing, on its level
+    whole: Mask  # the structure that it belongs to, on its level
     pixels: int  # pixels of the reduced page
     stroke_width: float  # pixels of the reduced page
 
@@ -134,36 +136,55 @@ class Witness:
         found: list[WideStructure] = []
         margins: Mask = np.zeros(ink.shape, np.bool_)
         for number, level in enumerate(self.structures.levels[1:], 1):
-            part = reduced(ink, level.zoom)
+            kept = reduced(ink, level.zoom) > WIDE_COVERED
             dark = level.darkness > max(floor, WIDE_DARKNESS * darkness * 2 / 3)
-            missing = dark & ~grown(part > WIDE_COVERED, 3)
+            missing = dark & ~grown(kept, 3)
             names, count = labelled(missing)
             if not count:
                 continue
-            edge = missing & ~lowest(missing.view(np.uint8), 3).view(np.bool_)
             sharp = highest(level.slope, 3) > SHARPNESS * level.darkness
             sizes = np.bincount(names.ravel(), minlength=count + 1)
-            edges = np.bincount(names[edge], minlength=count + 1)
-            sharp_edges = np.bincount(names[edge & sharp], minlength=count + 1)
+            edges, _ = _edges(names, count, missing, sharp)
+            # Where a structure's outline was found and its middle was not, the edge between them is not sharp. Then
+            # the edge of the whole structure has to be, and both have to be equally dark.
+            outer, sharp_outer = _edges(names, count, missing, sharp, beside=grown(kept, 5))
+            wholes, number_of_wholes = labelled(dark)
+            of_whole, sharp_of_whole = _edges(wholes, number_of_wholes, dark, sharp)
+            clear_whole = sharp_of_whole >= WIDE_SHARP_EDGE * of_whole
             at_border = np.zeros(count + 1, np.bool_)
             for line in (names[0], names[-1], names[:, 0], names[:, -1]):
                 at_border[line] = True
             at_border[0] = False
             if at_border.any():
                 margins |= enlarged(grown(at_border[names], 5), level.zoom, ink.shape)
-            clear = (sizes >= 9) & ~at_border & (sharp_edges >= WIDE_SHARP_EDGE * np.maximum(edges, 1))
+            clear = (sizes >= 9) & ~at_border & (sharp_outer >= WIDE_SHARP_EDGE * outer)
             clear[0] = False
             if count > MAX_WIDE:
                 continue
             for name in np.nonzero(clear)[0]:
                 mask = names == name
+                whole = wholes[mask][0]
+                if 2 * outer[name] < edges[name] and not clear_whole[whole]:
+                    continue
+                if outer[name] < edges[name] and self._panel(ink, wholes == whole, mask, level):
+                    continue
                 if np.median(level.darkness[mask]) < WIDE_DARKNESS * darkness:
                     continue
                 if self._ignored is not None and _mostly(self._ignored, mask, level.zoom):
                     continue
+                pixels = int(sizes[name]) * level.zoom**2
                 width = 2 * sizes[name] / max(1, edges[name]) * level.zoom
-                found.append(WideStructure(number, mask, int(sizes[name]) * level.zoom**2, float(width)))
+                found.append(WideStructure(number, mask, wholes == whole, pixels, float(width)))
         return tuple(found), margins
+
+    def _panel(self, ink: Grey, whole: Mask, missing: Mask, level: Level) -> bool:
+        """Return whether the missing part of a structure is the darker ground of the ink that was found on it."""
+        found = self.grey[enlarged(whole, level.zoom, ink.shape) & (ink > 127)]
+        if not len(found):
+            return False
+        ground = self.grey[enlarged(missing, level.zoom, ink.shape)]
+        least = PANEL * float(np.median(level.darkness[missing]))
+        return float(np.median(ground)) - float(np.median(found)) > least
 
     def _causeless(self, ink: Mask, least: float) -> NDArray[np.int64]:
         """Return, by tile, how many pixels of ink are hardly darker than their surroundings."""
@@ -206,6 +227,17 @@ class Witness:
                 )
             )
         return tuple(found)
+
+
+def _edges(
+    names: NDArray[np.intp], count: int, mask: Mask, sharp: Mask, beside: Mask | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return, for each named part of a mask, the pixels of its edge and the sharp ones; those `beside` are left out."""
+    edge = mask & ~lowest(mask.view(np.uint8), 3).view(np.bool_)
+    if beside is not None:
+        edge &= ~beside
+    every, those = (np.bincount(names[where], minlength=count + 1) for where in (edge, edge & sharp))
+    return every, those
 
 
 def by_tile(mask: Mask) -> NDArray[np.int64]:
