@@ -36,6 +36,7 @@ COLOURED = ((0.22, 0.72, 0.76), (0.72, 0.60, 0.30), (0.62, 0.66, 0.38), (0.55, 0
 # Of 255; a pixel that ink covers by less is paper. The contests' truth is drawn a little bold, too: its outline lies
 # where the ink is a third as dark as in the core of the stroke, not where it is half as dark.
 LEAST_COVERAGE = 51
+LIGHT_HAND = 0.3  # share of the texts whose thin strokes are paler than their broad ones
 
 Tone = NDArray[np.float32]  # (3,), the share of red, green and blue light that an ink absorbs
 
@@ -116,7 +117,21 @@ def _print(image: Picture, coverage: Field, layer: Layer, rng: np.random.Generat
     depth = np.clip(depth * np.minimum(1 + uneven, np.float32(1.15)), 0, 1)
     if layer.texture is not None:
         depth *= layer.texture[part]
+    if layer.kind == "text" and rng.random() < LIGHT_HAND:
+        depth *= _pressed(depth, rng)
     image[part] = darkened(image[part], depth, layer.dark)
+
+
+def _pressed(depth: Field, rng: np.random.Generator) -> Field:
+    """How much ink a pen leaves: all of it on broad strokes, and little on hairlines, where it is hardly pressed."""
+    near = blur(depth, rng.uniform(1.5, 4))  # the broader a stroke is, the more of its surroundings it covers
+    inked = near[::4, ::4][depth[::4, ::4] > 0.5]
+    if not len(inked):
+        return np.ones_like(depth)
+    broad = max(float(np.quantile(inked, rng.uniform(0.6, 0.95))), 0.05)
+    least = np.float32(rng.uniform(0.2, 0.5))
+    share: Field = np.minimum(near / np.float32(broad), 1) ** np.float32(rng.uniform(0.4, 1.4))
+    return least + (1 - least) * share
 
 
 def truthful(scene: Scene, degraded: LabelledPage, convention: Convention) -> LabelledPage:

@@ -61,7 +61,7 @@ def hand(rng: np.random.Generator, x_height: float) -> Hand:
         letters=tuple(alphabet),
         x_height=x_height,
         slant=float(rng.normal(0.35, 0.25)),
-        widths=(max(0.9, broad * rng.uniform(0.25, 0.85)), broad),
+        widths=(max(0.6, broad * rng.uniform(0.12, 0.85)), broad),
         nib=float(rng.normal(0.7, 0.2)) if rng.random() < 0.5 else None,
         shake=rng.uniform(0.01, 0.05),
         spacing=rng.uniform(0.75, 1.1),
