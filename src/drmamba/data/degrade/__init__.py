@@ -80,16 +80,15 @@ def degrade(
 ) -> LabelledPage:
     """Apply each degradation with its probability; the share `untouched` of the pages stays as it is.
 
-    If the ink has become invisible, the page is degraded anew; the last of TRIES attempts is kept in any case, so that
-    a few pages are as hard as real ones can be.
+    If the ink has become invisible, the page is degraded anew; after TRIES attempts it stays as it is.
     """
     if rng.random() < config.untouched:
         return page
     for _ in range(TRIES):
         degraded = _degraded(page, rng, config, source)
         if legible(degraded):
-            break
-    return degraded
+            return degraded
+    return page
 
 
 def _degraded(

@@ -12,9 +12,9 @@ from drmamba.data.page import Field, LabelledPage
 
 BLOCK = 64  # pixels; the side of the blocks whose ink is compared with their paper
 LEAST_INK = 0.01  # share of a block's pixels; blocks with less ink are not judged
-LEAST_CONTRAST = 0.07  # share of full brightness; ink with less contrast is not legible
+LEAST_CONTRAST = 0.08  # share of full brightness; ink with less contrast is not legible
 LEAST_SEPARATION = (
-    1.25  # standard deviations of the paper in the block; ink that differs less is lost in noise
+    1.8  # standard deviations of the paper in the block; ink that differs less is lost in noise
 )
 LEGIBLE_SHARE = 0.9  # share of the blocks with ink that must be legible on a page
 
