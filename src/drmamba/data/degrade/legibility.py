@@ -7,6 +7,7 @@ to find invisible ink learns to call noise and bleed-through ink.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from drmamba.data.page import Field, LabelledPage
 
@@ -18,12 +19,23 @@ LEAST_SEPARATION = (
 )
 LEGIBLE_SHARE = 0.9  # share of the blocks with ink that must be legible on a page
 
+Values = NDArray[np.float32]  # one for each block with ink
+
 
 def legible(page: LabelledPage) -> bool:
     """Whether the ink differs visibly from its paper in nearly all blocks; a page without ink is legible."""
+    contrast, separation = contrasts(page)
+    if not len(contrast):
+        return True
+    seen = (contrast >= LEAST_CONTRAST) & (separation >= LEAST_SEPARATION)
+    return bool(seen.mean() >= LEGIBLE_SHARE)
+
+
+def contrasts(page: LabelledPage) -> tuple[Values, Values]:
+    """How much darker the ink of each block is than its paper, and the same in standard deviations of the paper."""
     height, width = (side // BLOCK * BLOCK for side in page.shape)
     if not height or not width:
-        return True
+        return np.empty(0, np.float32), np.empty(0, np.float32)
     # Every second row and column is enough to compare means.
     ink = page.ink[:height:2, :width:2].astype(np.float32)
     grey = page.image[:height:2, :width:2].mean(2)
@@ -31,16 +43,13 @@ def legible(page: LabelledPage) -> bool:
     inked = _block_sums(ink)
     bare = pixels - inked
     judged = (inked >= LEAST_INK * pixels) & (bare > 0)
-    if not judged.any():
-        return True
     paper = grey * (1 - ink)
     inked, bare = inked[judged], bare[judged]
     dark = _block_sums(grey * ink)[judged] / inked
     light = _block_sums(paper)[judged] / bare
     noise = np.sqrt(np.maximum(_block_sums(paper * paper)[judged] / bare - light * light, 0))
-    contrast = light - dark
-    seen = (contrast >= LEAST_CONTRAST) & (contrast >= LEAST_SEPARATION * noise)
-    return bool(seen.mean() >= LEGIBLE_SHARE)
+    contrast: Values = light - dark
+    return contrast, contrast / np.maximum(noise, np.float32(1e-6))
 
 
 def _block_sums(field: Field) -> Field:
