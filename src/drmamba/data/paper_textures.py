@@ -21,6 +21,8 @@ from drmamba.images import READABLE_IMAGES, read_rgb
 
 LARGEST = 1600  # pixels; textures with longer sides are scaled down to this
 RULED = "ruled"  # name of the folders that hold ruled, squared or other lined paper
+RULED_SHARE = 0.3  # of the sheets with a texture that may be ruled, if there are both kinds
+EXPOSURE = 0.8  # of full brightness; the paper of a darker texture is brought to this
 
 # Typical colours (RGB) of old sheets under a scanner, each with its relative frequency.
 COLOURS: tuple[tuple[tuple[float, float, float], float], ...] = (
@@ -62,9 +64,11 @@ class PaperTextures:
 
     def sheet(self, rng: np.random.Generator, shape: tuple[int, int], *, ruled: bool = True) -> Picture:
         """A blank sheet of the given height and width, which may be ruled or not."""
-        count = len(self.textures) if ruled else self.plain
-        if rng.random() < self.share and count:
-            return scanned(self.textures[int(rng.integers(count))], rng, shape)
+        first, last = 0, self.plain
+        if ruled and self.plain < len(self.textures) and (not self.plain or rng.random() < RULED_SHARE):
+            first, last = self.plain, len(self.textures)
+        if rng.random() < self.share and last > first:
+            return scanned(self.textures[int(rng.integers(first, last))], rng, shape)
         return paper(rng, shape)
 
 
@@ -82,10 +86,12 @@ def is_ruled(file: Path) -> bool:
 
 
 def load_texture(file: Path) -> NDArray[np.uint8]:
-    """A picture of paper, scaled down to at most LARGEST pixels a side."""
+    """A picture of paper, scaled down to at most LARGEST pixels a side, and as light as a scanner exposes paper."""
     picture = Image.fromarray(read_rgb(file))
     picture.thumbnail((LARGEST, LARGEST), Image.Resampling.BICUBIC)
-    return np.asarray(picture)
+    pixels = np.asarray(picture)
+    gain = EXPOSURE * 255 / max(1.0, float(np.median(pixels[::4, ::4].mean(2))))
+    return np.clip(pixels * np.float32(gain), 0, 255).astype(np.uint8) if gain > 1 else pixels
 
 
 def scanned(texture: NDArray[np.uint8], rng: np.random.Generator, shape: tuple[int, int]) -> Picture:
