@@ -198,7 +198,7 @@ class Synthesizer:
     ) -> Field:
         """The running text of this kind of page, `scale` times as large as on a page."""
         if kind == "pen":
-            x_height = float(np.exp(rng.uniform(np.log(9), np.log(34)))) * scale
+            x_height = float(np.exp(rng.uniform(np.log(9), np.log(50)))) * scale
             text = written(hand(rng, x_height), rng, shape, whole=whole)
             return worn(text, rng, rng.uniform(0, 0.4) if scale == 1 else 0)
         script: Script = "greek" if kind == "papyrus" else "latin"
@@ -207,7 +207,7 @@ class Synthesizer:
         file = self.fonts.pick(rng, script, written=kind == "script") or self.fonts.pick(rng, script)
         if file is None:
             script, file = "latin", self.fonts.pick(rng, "latin", written=kind == "script") or ""
-        size = int(np.exp(rng.uniform(np.log(16), np.log(64))) * scale)
+        size = int(np.exp(rng.uniform(np.log(16), np.log(110))) * scale)
         text = typeset(rng, shape, file, script, size, capitals=kind == "papyrus", whole=whole)
         if scale < 1:
             return text
