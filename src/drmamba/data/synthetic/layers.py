@@ -35,7 +35,7 @@ COLOURED = ((0.22, 0.72, 0.76), (0.72, 0.60, 0.30), (0.62, 0.66, 0.38), (0.55, 0
 
 # Of 255; a pixel that ink covers by less is paper. The contests' truth is drawn a little bold, too: its outline lies
 # where the ink is a third as dark as in the core of the stroke, not where it is half as dark.
-LEAST_COVERAGE = 51
+LEAST_COVERAGE = 38
 LIGHT_HAND = 0.3  # share of the texts whose thin strokes are paler than their broad ones
 
 Tone = NDArray[np.float32]  # (3,), the share of red, green and blue light that an ink absorbs
@@ -79,7 +79,7 @@ def printers_ink(rng: np.random.Generator, size: float) -> Tone:
 
 
 def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> Scene:
-    """Print layers of ink on a sheet; ground truth is where they cover a fifth of a pixel, or the ridge of a hairline.
+    """Print layers of ink on a sheet; truth is where they cover a seventh of a pixel, or the ridge of a hairline.
 
     Layers of the same ink are printed together. The look of an ink does not depend on the other layers.
     """
@@ -109,8 +109,8 @@ def _print(image: Picture, coverage: Field, layer: Layer, rng: np.random.Generat
         return
     part = slice(max(0, rows[0] - 3), rows[-1] + 4), slice(max(0, columns[0] - 3), columns[-1] + 4)
     depth = coverage[part]
-    if rng.random() < 0.7 and layer.kind != "tone":
-        depth = blur(depth, rng.uniform(0.3, 0.9))
+    if rng.random() < 0.8 and layer.kind != "tone":
+        depth = blur(depth, rng.uniform(0.4, 1.1))
     shape = depth.shape[0], depth.shape[1]
     uneven = np.float32(rng.uniform(0, 0.25)) * clouds(rng, shape, 30, octaves=2)
     uneven += np.float32(rng.uniform(0, 0.12)) * noise(rng, shape, 3)
