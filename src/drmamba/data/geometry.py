@@ -55,13 +55,13 @@ def rotated(piece: NDArray[np.uint8], shape: Shape, zoom: float, angle: float) -
     return np.asarray(picture.resize((width, height), smooth, box))
 
 
-def hardened(coverage: NDArray[np.uint8], least: int = 128) -> Ink:
+def hardened(coverage: NDArray[np.uint8]) -> Ink:
     """Binary ink from the share (0-255) of each pixel that ink covers.
 
-    A pixel is ink if at least `least` of it is covered, or if it lies on the ridge of a fainter line: a stroke that is
-    thinner than a pixel, or that straddles two, would break up or vanish under a plain threshold.
+    A pixel is ink if half of it is covered, or if it lies on the ridge of a fainter line: a stroke that is thinner
+    than a pixel, or that straddles two, would break up or vanish under a plain threshold.
     """
-    ink = coverage >= least
+    ink = coverage >= 128
     inner = coverage[1:-1, 1:-1]
     left, right = coverage[1:-1, :-2], coverage[1:-1, 2:]
     above, below = coverage[:-2, 1:-1], coverage[2:, 1:-1]

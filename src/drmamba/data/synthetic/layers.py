@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from drmamba.config import Convention
 from drmamba.data.compositing import darkened
 from drmamba.data.filters import blur
-from drmamba.data.geometry import hardened
 from drmamba.data.page import Field, LabelledPage, Picture
 from drmamba.data.wide_noise import clouds, noise
 from drmamba.images import Ink
@@ -33,9 +32,9 @@ INKS: tuple[tuple[tuple[float, float, float], float], ...] = (
 # The same shares for coloured inks: red, blue and two violets.
 COLOURED = ((0.22, 0.72, 0.76), (0.72, 0.60, 0.30), (0.62, 0.66, 0.38), (0.55, 0.70, 0.45))
 
-# Of 255; a pixel that ink covers by less is paper. The contests' truth is drawn a little bold, too: its outline lies
+# Of a pixel; one that ink covers by less is paper. The contests' truth is drawn a little bold, too: its outline lies
 # where the ink is a third as dark as in the core of the stroke, not where it is half as dark.
-LEAST_COVERAGE = 38
+LEAST_COVERAGE = np.float32(0.15)
 LIGHT_HAND = 0.3  # share of the texts whose thin strokes are paler than their broad ones
 
 Tone = NDArray[np.float32]  # (3,), the share of red, green and blue light that an ink absorbs
@@ -79,7 +78,7 @@ def printers_ink(rng: np.random.Generator, size: float) -> Tone:
 
 
 def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> Scene:
-    """Print layers of ink on a sheet; truth is where they cover a seventh of a pixel, or the ridge of a hairline.
+    """Print layers of ink on a sheet; the truth is where they cover a seventh of a pixel, or more.
 
     Layers of the same ink are printed together. The look of an ink does not depend on the other layers.
     """
@@ -89,7 +88,7 @@ def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> 
     printed: dict[int, tuple[Field, Layer]] = {}
     for number, layer in enumerate(layers):
         if layer.kind != "tone":
-            truth = hardened((layer.coverage * 255 + np.float32(0.5)).astype(np.uint8), LEAST_COVERAGE)
+            truth = layer.coverage >= LEAST_COVERAGE
             everything |= truth
             if layer.kind == "text":
                 text |= truth
