@@ -104,7 +104,9 @@ def test_maps_have_a_legend(visitor, scan):
         )
         low, high = (float(page.inner_text(f"#legend-{end}")) for end in ("low", "high"))
         assert low < high
-        seen.add(page.get_attribute(".pv-layer:not(.pv-before) > img", "src"))
+        picture = "document.querySelector('.pv-layer:not(.pv-before) > img').src"
+        page.wait_for_function(f"() => !{sorted(seen)}.includes({picture})")  # the legend may come first
+        seen.add(page.evaluate(picture))
     assert len(seen) == 3
     page.select_option("#layer", "result")
     page.wait_for_selector("#legend", state="hidden")
