@@ -128,6 +128,13 @@ class TestNothingElseSetsItOff:
         stained = np.where(ink > 0, page, np.clip(page - stain, 40, 255)).astype(np.uint8)
         assert not verdict(stained, ink).has_lost
 
+    def test_a_dark_panel_with_writing_on_it(self):
+        """A label of darker paper has sharp edges, but the ink on it is darker still."""
+        panel = np.zeros(PAGE.shape, np.bool_)
+        panel[200:500, 200:700] = True
+        page = np.where(panel, PAGE // 2, PAGE).astype(np.uint8)
+        assert not verdict(page, INK).has_lost
+
     def test_a_dark_margin_and_a_line_along_the_edge(self):
         page = PAGE.copy()
         page[:, :60] = 20

@@ -148,9 +148,6 @@ class Witness:
             # Where a structure's outline was found and its middle was not, the edge between them is not sharp. Then
             # the edge of the whole structure has to be, and both have to be equally dark.
             outer, sharp_outer = _edges(names, count, missing, sharp, beside=grown(kept, 5))
-            wholes, number_of_wholes = labelled(dark)
-            of_whole, sharp_of_whole = _edges(wholes, number_of_wholes, dark, sharp)
-            clear_whole = sharp_of_whole >= WIDE_SHARP_EDGE * of_whole
             at_border = np.zeros(count + 1, np.bool_)
             for line in (names[0], names[-1], names[:, 0], names[:, -1]):
                 at_border[line] = True
@@ -159,8 +156,11 @@ class Witness:
                 margins |= enlarged(grown(at_border[names], 5), level.zoom, ink.shape)
             clear = (sizes >= 9) & ~at_border & (sharp_outer >= WIDE_SHARP_EDGE * outer)
             clear[0] = False
-            if count > MAX_WIDE:
+            if count > MAX_WIDE or not clear.any():
                 continue
+            wholes, number_of_wholes = labelled(dark)
+            of_whole, sharp_of_whole = _edges(wholes, number_of_wholes, dark, sharp)
+            clear_whole = sharp_of_whole >= WIDE_SHARP_EDGE * of_whole
             for name in np.nonzero(clear)[0]:
                 mask = names == name
                 whole = wholes[mask][0]
@@ -178,7 +178,7 @@ class Witness:
         return tuple(found), margins
 
     def _panel(self, ink: Grey, whole: Mask, missing: Mask, level: Level) -> bool:
-        """Return whether the missing part of a structure is the darker ground of the ink that was found on it."""
+        """Return whether the missing part of a structure is the dark ground on which the ink that was found stands."""
         found = self.grey[enlarged(whole, level.zoom, ink.shape) & (ink > 127)]
         if not len(found):
             return False
