@@ -1,9 +1,18 @@
-"""Small data sets for tests, written to disk."""
+"""Small data sets for tests, written to disk, and what their ink is compared by."""
 
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from scipy import ndimage
+
+from drmamba.images import Ink
+
+
+def within(text: Ink, everything: Ink) -> bool:
+    """Whether text is part of everything, but for its bolder outline and the faintest of its hairlines."""
+    beside = text & ~ndimage.binary_dilation(everything, np.ones((3, 3)), 2)
+    return bool(beside.sum() <= 0.02 * text.sum())
 
 
 def write_pair(root: Path, year: str, name: str, seed: int, size: tuple[int, int] = (60, 80)) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from drmamba.config import Convention
 from drmamba.data.compositing import darkened
 from drmamba.data.filters import blur
+from drmamba.data.geometry import hardened
 from drmamba.data.page import Field, LabelledPage, Picture
 from drmamba.data.wide_noise import clouds, noise
 from drmamba.images import Ink
@@ -32,8 +33,8 @@ INKS: tuple[tuple[tuple[float, float, float], float], ...] = (
 # The same shares for coloured inks: red, blue and two violets.
 COLOURED = ((0.22, 0.72, 0.76), (0.72, 0.60, 0.30), (0.62, 0.66, 0.38), (0.55, 0.70, 0.45))
 
-# Of a pixel; one that ink covers by less is paper. The contests' truth is drawn a little bold, too: its outline lies
-# where the ink is a third as dark as in the core of the stroke, not where it is half as dark.
+# Of a pixel; under `contest` one that ink covers by less is paper. The contests draw their truth a little bold: its
+# outline lies where the ink is a third as dark as in the core of the stroke. Under `all` the outline is the true one.
 LEAST_COVERAGE = np.float32(0.15)
 LIGHT_HAND = 0.3  # share of the texts whose thin strokes are paler than their broad ones
 
@@ -52,11 +53,16 @@ class Layer:
 
 @dataclass(frozen=True)
 class Scene:
-    """A picture, its text, and everything that was printed, written or drawn, including the text."""
+    """A picture, its text as the contests outline it, and everything that was printed, written or drawn."""
 
     image: Picture
     text: Ink
     everything: Ink
+
+    @property
+    def either(self) -> Ink:
+        """What is ink under one of the conventions, if not under both."""
+        return self.text | self.everything
 
     def ink(self, convention: Convention) -> Ink:
         """The ink under a convention."""
@@ -78,7 +84,7 @@ def printers_ink(rng: np.random.Generator, size: float) -> Tone:
 
 
 def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> Scene:
-    """Print layers of ink on a sheet; the truth is where they cover a seventh of a pixel, or more.
+    """Print layers of ink on a sheet; the truth is what they cover, with the outline of each convention.
 
     Layers of the same ink are printed together. The look of an ink does not depend on the other layers.
     """
@@ -88,10 +94,9 @@ def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> 
     printed: dict[int, tuple[Field, Layer]] = {}
     for number, layer in enumerate(layers):
         if layer.kind != "tone":
-            truth = layer.coverage >= LEAST_COVERAGE
-            everything |= truth
+            everything |= hardened((layer.coverage * 255).astype(np.uint8))
             if layer.kind == "text":
-                text |= truth
+                text |= layer.coverage >= LEAST_COVERAGE
         # The number keeps layers apart that have a texture or an ink of their own.
         key = id(layer.dark) if layer.texture is None and layer.kind not in ("band", "tone") else -1 - number
         before = printed.get(key)

@@ -86,7 +86,7 @@ class Synthesizer:
         kind = kind or self._kind(rng)
         scene = self._scene(rng, shape, kind, convention, whole)
         degraded = degrade(
-            LabelledPage(scene.image, scene.everything), rng, self._probabilities(kind, convention), self
+            LabelledPage(scene.image, scene.either), rng, self._probabilities(kind, convention), self
         )
         return truthful(scene, degraded, convention)
 
