@@ -191,16 +191,16 @@ class TestRegions:
 
         def shares(blank: float) -> list[float]:
             config = replace(CONFIG, region=replace(CONFIG.region, blank=blank))
-            places = [region.place(np.random.default_rng(seed), config) for seed in range(40)]
-            return [float(region.crop(*place, 64).ink.mean()) for place in places]
+            places = [region.place(np.random.default_rng(seed), config, (64, 64)) for seed in range(40)]
+            return [float(region.crop(*place, (64, 64)).ink.mean()) for place in places]
 
         assert np.mean(shares(1.0)) < 0.25 * np.mean(shares(0.0))
         assert np.mean(np.array(shares(0.0)) > 0.005) > 0.9
 
     def test_a_crop_may_be_the_whole_region(self) -> None:
         region = Region(LabelledPage(np.ones((64, 64, 3), np.float32), np.zeros((64, 64), bool)), "contest")
-        assert region.place(np.random.default_rng(0), CONFIG) == (0, 0)
-        assert region.crop(0, 0, 64).image.shape == (64, 64, 3)
+        assert region.place(np.random.default_rng(0), CONFIG, (64, 64)) == (0, 0)
+        assert region.crop(0, 0, (64, 64)).image.shape == (64, 64, 3)
 
 
 class TestConventions:

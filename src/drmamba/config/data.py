@@ -153,6 +153,9 @@ class DataConfig(Config):
     """Which pages are trained and validated on, and how crops are cut from them."""
 
     crop: int = 512  # pixels, side of a crop (S in the paper)
+    # Share of the updates whose crops are twice as long as that in one direction and half as long in the other. Windows
+    # of a page are longer than a crop, and so are the scans through them.
+    oblong: float = 0.0
     validation_share: float = 0.1  # share of the pages, without the held-out ones, that are validated on
     validate_on: tuple[str, ...] = ()  # years that are validated on as a whole, instead of that share
     zoom: tuple[float, float] = (0.7, 1.4)  # smallest and largest factor by which a crop is scaled
@@ -182,14 +185,15 @@ class DataConfig(Config):
         self.require("synthetic_contest", 0 <= self.synthetic_contest <= 1, "from 0 to 1")
         self.require("contest_as_all", 0 <= self.contest_as_all <= 1, "from 0 to 1")
         self.require("crop", self.crop >= 16, "16 or more")
+        self.require("oblong", 0 <= self.oblong <= 1, "from 0 to 1")
         self.require("validation_share", 0 <= self.validation_share < 1, "from 0 to less than 1")
         for name in ("zoom", "wide_zoom"):
             low, high = getattr(self, name)
             self.require(name, 0.1 <= low <= high <= 10, "two factors from 0.1 to 10, in order")
         self.require("wide", 0 <= self.wide <= 1, "a probability from 0 to 1")
         self.require("bared", 0 <= self.bared <= 1, "a probability from 0 to 1")
-        wide_enough = self.region.side == 0 or self.region.side >= self.crop
-        self.require("region", wide_enough, f"at least as wide as a crop, {self.crop} pixels")
+        wide_enough = self.region.side == 0 or self.region.side >= self.longest
+        self.require("region", wide_enough, f"at least as wide as a crop, {self.longest} pixels")
         self.require("rotation", 0 <= self.rotation <= 45, "from 0 to 45 degrees")
         self.require("rotated", 0 <= self.rotated <= 1, "a probability from 0 to 1")
         self.require(
@@ -198,3 +202,8 @@ class DataConfig(Config):
         self.require("turns", 0 <= self.turns <= 1, "a probability from 0 to 1")
         self.require("least_ink", 0 <= self.least_ink < 1, "from 0 to less than 1")
         self.require("tries", self.tries >= 1, "1 or more")
+
+    @property
+    def longest(self) -> int:
+        """The longest side of a crop, in pixels."""
+        return 2 * self.crop if self.oblong else self.crop

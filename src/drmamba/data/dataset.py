@@ -14,10 +14,11 @@ from drmamba.config import Convention, DataConfig, LossConfig
 from drmamba.data.degrade import degrade
 from drmamba.data.degrade.cleared import cleared, probabilities_after
 from drmamba.data.dibco import Pair
+from drmamba.data.geometry import Shape
 from drmamba.data.page import LabelledPage, Picture
 from drmamba.data.paper_textures import PaperTextures
 from drmamba.data.pool import PagePool
-from drmamba.data.regions import Region, has_regions, region_of
+from drmamba.data.regions import Region, crop_shape, has_regions, region_of
 from drmamba.data.synthetic import Synthesizer
 from drmamba.data.targets import targets
 from drmamba.errors import DataError
@@ -28,7 +29,7 @@ class CropDataset(Dataset[dict[str, Tensor]]):
 
     Real pages are decoded once and stay in memory. Without pairs every crop is synthetic.
 
-    An item holds `image` (3, S, S) in [0, 1] and the targets of `data.targets`, each (S, S), all float32. If
+    An item holds `image` (3, H, W) in [0, 1] and the targets of `data.targets`, each (H, W), all float32. If
     `conventions` are given, it also holds `convention`, the index of the one that the targets follow. If the network
     sees the reduced page (`context`), it also holds `page` (3, R, R), `place` (2,) and `visible` (), as
     `DRMamba.forward` takes them.
@@ -70,10 +71,11 @@ class CropDataset(Dataset[dict[str, Tensor]]):
     def __getitem__(self, index: int) -> dict[str, Tensor]:
         if not 0 <= index < self.length:
             raise IndexError(index)
+        shape = crop_shape(index // self.slots, self.config)
         if self.config.region.side and has_regions(index % self.slots, self.config.region.share):
-            page, convention, more = self._from_region(index)
+            page, convention, more = self._from_region(index, shape)
         else:
-            page, convention = self.crop(np.random.default_rng((self.seed, index)))
+            page, convention = self.crop(np.random.default_rng((self.seed, index)), shape)
             more = self._page_of(Region(page, convention), 0, 0, visible=False)
         item = {name: torch.from_numpy(field) for name, field in targets(page.ink, self.loss).items()}
         item["image"] = _planes(page.image)
@@ -81,17 +83,20 @@ class CropDataset(Dataset[dict[str, Tensor]]):
             item["convention"] = torch.tensor(self.conventions.index(convention))
         return item | more
 
-    def crop(self, rng: np.random.Generator) -> tuple[LabelledPage, Convention]:
+    def crop(self, rng: np.random.Generator, shape: Shape) -> tuple[LabelledPage, Convention]:
         """One degraded crop, rotated by quarter turns with the probability `turns`, and its ink convention."""
-        return self._rotated(*self._upright(rng, (self.config.crop, self.config.crop)), rng)
+        turns = self._turns(rng)
+        page, convention = self._upright(rng, shape if turns % 2 == 0 else shape[::-1])
+        return page.rotated(turns), convention
 
     def region(self, rng: np.random.Generator) -> Region:
         """A wide part of a page, degraded as a whole."""
-        least, most = self.config.crop, self.config.region.side
+        least, most = self.config.longest, self.config.region.side
         shape = (most, most) if rng.random() < 0.7 else tuple(rng.integers(least, most + 1, 2).tolist())
-        return Region(*self._rotated(*self._upright(rng, shape, region=True), rng))
+        page, convention = self._upright(rng, shape, region=True)
+        return Region(page.rotated(self._turns(rng)), convention)
 
-    def _from_region(self, index: int) -> tuple[LabelledPage, Convention, dict[str, Tensor]]:
+    def _from_region(self, index: int, shape: Shape) -> tuple[LabelledPage, Convention, dict[str, Tensor]]:
         config = self.config
         slot, number = region_of(index, self.slots, config.region.crops)
         held = self._regions.get(slot)
@@ -100,9 +105,9 @@ class CropDataset(Dataset[dict[str, Tensor]]):
             self._regions[slot] = held
         region = held[1]
         rng = np.random.default_rng((self.seed, 2, index))
-        top, left = region.place(rng, config)
+        top, left = region.place(rng, config, shape)
         more = self._page_of(region, top, left, visible=rng.random() >= config.region.hidden)
-        return region.crop(top, left, config.crop), region.convention, more
+        return region.crop(top, left, shape), region.convention, more
 
     def _page_of(self, region: Region, top: int, left: int, *, visible: bool) -> dict[str, Tensor]:
         """The page context of a crop at this place; nothing in training without it."""
@@ -115,7 +120,7 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         }
 
     def _upright(
-        self, rng: np.random.Generator, shape: tuple[int, int], *, region: bool = False
+        self, rng: np.random.Generator, shape: Shape, *, region: bool = False
     ) -> tuple[LabelledPage, Convention]:
         config = self.config
         if self.synthesizer and rng.random() < self.share:
@@ -124,7 +129,7 @@ class CropDataset(Dataset[dict[str, Tensor]]):
                 convention = "all"
             return self.synthesizer.page(rng, shape, convention=convention), convention
         assert self.pool is not None
-        page, convention = self.pool.region(rng) if region else self.pool.crop(rng)
+        page, convention = self.pool.region(rng) if region else self.pool.crop(rng, shape)
         convention, probabilities = self._training_convention(rng, convention), config.degrade
         if convention == "all":
             # Pale rules are ink here, so guide lines and ruled sheets would contradict them.
@@ -142,12 +147,12 @@ class CropDataset(Dataset[dict[str, Tensor]]):
             return "all"
         return convention
 
-    def _rotated(
-        self, page: LabelledPage, convention: Convention, rng: np.random.Generator
-    ) -> tuple[LabelledPage, Convention]:
-        if self.config.turns and rng.random() < self.config.turns:
-            return page.rotated(int(rng.integers(1, 4))), convention
-        return page, convention
+    def _turns(self, rng: np.random.Generator) -> int:
+        """The number of quarter turns by which a page is rotated."""
+        if not self.config.turns:
+            return 0
+        quarters = int(rng.integers(1, 4))
+        return quarters if rng.random() < self.config.turns else 0
 
 
 def _planes(image: Picture) -> Tensor:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from drmamba.config import Convention, DataConfig
 from drmamba.data.degrade.cleared import bare
 from drmamba.data.dibco import Pair
-from drmamba.data.geometry import flipped, hardened, reach, rotated, window
+from drmamba.data.geometry import Shape, flipped, hardened, reach, rotated, window
 from drmamba.data.page import LabelledPage, Picture
 from drmamba.data.paper_textures import PaperTextures
 from drmamba.errors import DataError
@@ -46,22 +46,26 @@ class PagePool:
         """A random page."""
         return self.pages[min(int(self.cumulative.searchsorted(rng.random())), len(self.pages) - 1)]
 
-    def crop(self, rng: np.random.Generator) -> tuple[LabelledPage, Convention]:
+    def crop(self, rng: np.random.Generator, shape: Shape) -> tuple[LabelledPage, Convention]:
         """One crop of a random page, rotated, scaled and flipped."""
-        return self._piece(rng, self.page(rng), self.config.crop)
+        return self._piece(rng, self.page(rng), shape, shape)
 
     def region(self, rng: np.random.Generator) -> tuple[LabelledPage, Convention]:
         """A wide part of a random page: as much of it as fits into a region, but at least a crop."""
-        return self._piece(rng, self.page(rng), self.config.region.side)
+        least, most = self.config.longest, self.config.region.side
+        return self._piece(rng, self.page(rng), (least, least), (most, most))
 
     def _piece(
-        self, rng: np.random.Generator, stored: StoredPage, side: int
+        self, rng: np.random.Generator, stored: StoredPage, least: Shape, most: Shape
     ) -> tuple[LabelledPage, Convention]:
         config = self.config
         zoom_range = config.wide_zoom if config.wide and rng.random() < config.wide else config.zoom
         zoom = float(np.exp(rng.uniform(*np.log(zoom_range))))
         angle = float(rng.uniform(-1, 1)) * config.rotation if rng.random() < config.rotated else 0.0
-        height, width = (min(max(round(length * zoom), config.crop), side) for length in stored.ink.shape)
+        height, width = (
+            min(max(round(length * zoom), low), high)
+            for length, low, high in zip(stored.ink.shape, least, most, strict=True)
+        )
         size = reach((height, width), zoom, angle)
         for _ in range(config.tries):  # look for ink, because much of a page is blank
             top, left = _corner(rng, stored.ink.shape, size)

@@ -23,12 +23,13 @@ def crop_source(
     source: PagePool | Synthesizer, config: DataConfig, *, finished: bool
 ) -> Callable[[np.random.Generator], LabelledPage]:
     """A function that draws crops of real or synthetic pages, undegraded or degraded as in training (`finished`)."""
+    shape = config.crop, config.crop
     if isinstance(source, Synthesizer):
         make = source.page if finished else source.clean
-        return lambda rng: make(rng, (config.crop, config.crop))
+        return lambda rng: make(rng, shape)
     if finished:
-        return lambda rng: degrade(source.crop(rng)[0], rng, config.degrade, source)
-    return lambda rng: source.crop(rng)[0]
+        return lambda rng: degrade(source.crop(rng, shape)[0], rng, config.degrade, source)
+    return lambda rng: source.crop(rng, shape)[0]
 
 
 def degradation_sheet(

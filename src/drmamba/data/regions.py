@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from drmamba.config import Convention, DataConfig
 from drmamba.data.filters import reduced
+from drmamba.data.geometry import Shape
 from drmamba.data.page import LabelledPage
 
 BLANK_TRIES = 8  # random places of which the one with the least ink becomes a blank crop
@@ -34,26 +35,28 @@ class Region:
         whole[: small.shape[0], : small.shape[1]] = small
         return whole
 
-    def place(self, rng: np.random.Generator, config: DataConfig) -> tuple[int, int]:
+    def place(self, rng: np.random.Generator, config: DataConfig, shape: Shape) -> tuple[int, int]:
         """Top and left of a crop with ink or, for the share `blank` of the crops, with as little as possible."""
+        height, width = shape
         blank = rng.random() < config.region.blank
         best, fewest = (0, 0), self.page.ink.size
         for _ in range(BLANK_TRIES if blank else config.tries):
-            top, left = (int(rng.integers(length - config.crop + 1)) for length in self.page.shape)
-            count = int(
-                np.count_nonzero(self.page.ink[top : top + config.crop : 4, left : left + config.crop : 4])
+            top, left = (
+                int(rng.integers(whole - part + 1))
+                for whole, part in zip(self.page.shape, shape, strict=True)
             )
+            count = int(np.count_nonzero(self.page.ink[top : top + height : 4, left : left + width : 4]))
             if blank:
                 best, fewest = ((top, left), count) if count < fewest else (best, fewest)
             else:
                 best = top, left
-                if count > config.least_ink * config.crop**2 / 16:
+                if count > config.least_ink * height * width / 16:
                     break
         return best
 
-    def crop(self, top: int, left: int, size: int) -> LabelledPage:
-        """A square of the region."""
-        where = slice(top, top + size), slice(left, left + size)
+    def crop(self, top: int, left: int, shape: Shape) -> LabelledPage:
+        """A rectangle of the region."""
+        where = slice(top, top + shape[0]), slice(left, left + shape[1])
         return LabelledPage(self.page.image[where], self.page.ink[where])
 
 
@@ -77,3 +80,16 @@ def has_regions(slot: int, share: float) -> bool:
     ([False, True, False, True], [False, True, True, True])
     """
     return int((slot + 1) * share) > int(slot * share)
+
+
+def crop_shape(update: int, config: DataConfig) -> Shape:
+    """Height and width of the crops of an update; oblong ones are wide and high in turn.
+
+    >>> [crop_shape(update, DataConfig(crop=256, oblong=0.5)) for update in range(4)]
+    [(256, 256), (128, 512), (256, 256), (512, 128)]
+    """
+    before = int(update * config.oblong)
+    if int((update + 1) * config.oblong) == before:
+        return config.crop, config.crop
+    short, long = config.crop // 2, config.longest
+    return (long, short) if before % 2 else (short, long)

@@ -14,6 +14,8 @@ from drmamba.data.synthetic.plate import Box, Plate
 from drmamba.data.synthetic.typecase import set_type, some_words
 from drmamba.data.synthetic.typography import Typography, log_uniform
 
+FILLED = 0.6  # share of the rooms beside pictures that text fills
+
 
 def drawing(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
     """Outlined and hatched figures, or a diagram with letters; sometimes with a caption or text beside it."""
@@ -39,7 +41,10 @@ def drawing(typography: Typography, rng: np.random.Generator, plate: Plate) -> l
 
 
 def beside_text(typography: Typography, rng: np.random.Generator, plate: Plate, *, most: float = 0.6) -> Box:
-    """Set text above or beside a picture with the probability `most`; returns the box left for the picture."""
+    """Leave room for text above or beside a picture with the probability `most`; returns the picture's box.
+
+    Often the room stays blank: paper beside a dense picture, too, has to be told from ink.
+    """
     page = plate.page
     if rng.random() >= most:
         return page
@@ -59,7 +64,8 @@ def beside_text(typography: Typography, rng: np.random.Generator, plate: Plate, 
         text, picture = page._replace(bottom=split), page._replace(top=split + size)
         if rng.random() < 0.5:
             text, picture = page._replace(top=split + size), page._replace(bottom=split)
-    column(plate, galley, rng, text, pitch=pitch)
+    if rng.random() < FILLED:
+        column(plate, galley, rng, text, pitch=pitch)
     if rng.random() < 0.5:
         caption = galley.line(rng, 0.8 * picture.width)
         middle = (picture.left + picture.right - caption.shape[1]) / 2
@@ -131,7 +137,7 @@ def _diagram(typography: Typography, rng: np.random.Generator, plate: Plate, box
 
 def woodcut(typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
     """A woodcut or engraving: dense strokes and dark areas, sometimes in a frame or beside text."""
-    picture = beside_text(typography, rng, plate, most=0.5)
+    picture = beside_text(typography, rng, plate, most=0.7)
     rows, columns = plate.part(picture)
     canvas = plate.canvas("drawing")
     part = canvas[rows, columns]
