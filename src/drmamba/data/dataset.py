@@ -15,6 +15,7 @@ from drmamba.data.degrade import degrade
 from drmamba.data.degrade.cleared import cleared, probabilities_after
 from drmamba.data.dibco import Pair
 from drmamba.data.geometry import Shape
+from drmamba.data.outline import true_outline
 from drmamba.data.page import LabelledPage, Picture
 from drmamba.data.paper_textures import PaperTextures
 from drmamba.data.pool import PagePool
@@ -130,7 +131,8 @@ class CropDataset(Dataset[dict[str, Tensor]]):
             return self.synthesizer.page(rng, shape, convention=convention), convention
         assert self.pool is not None
         page, convention = self.pool.region(rng) if region else self.pool.crop(rng, shape)
-        convention, probabilities = self._training_convention(rng, convention), config.degrade
+        page, convention = self._under_training_convention(rng, page, convention)
+        probabilities = config.degrade
         if convention == "all":
             # Pale rules are ink here, so guide lines and ruled sheets would contradict them.
             probabilities = replace(probabilities, rulings=0.0, new_paper=0.0)
@@ -140,12 +142,14 @@ class CropDataset(Dataset[dict[str, Tensor]]):
                 page, probabilities = cleared(page, rng), probabilities_after(probabilities)
         return degrade(page, rng, probabilities, self.pool), convention
 
-    def _training_convention(self, rng: np.random.Generator, convention: Convention) -> Convention:
-        """The convention under which a real page is trained: the share `contest_as_all` is trained as `all`."""
+    def _under_training_convention(
+        self, rng: np.random.Generator, page: LabelledPage, convention: Convention
+    ) -> tuple[LabelledPage, Convention]:
+        """A real page under the convention that it is trained with: the share `contest_as_all` becomes `all`."""
         share = self.config.contest_as_all
-        if share and "all" in self.conventions and rng.random() < share:
-            return "all"
-        return convention
+        if not share or "all" not in self.conventions or rng.random() >= share or convention == "all":
+            return page, convention
+        return LabelledPage(page.image, true_outline(page)), "all"
 
     def _turns(self, rng: np.random.Generator) -> int:
         """The number of quarter turns by which a page is rotated."""
