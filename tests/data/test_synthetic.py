@@ -111,6 +111,7 @@ def test_each_kind_of_layer_counts_where_it_should(kind: layers.Kind, counted: s
     layer = layers.Layer(coverage, np.full(3, 0.8, np.float32), kind)
     scene = layers.inked(np.ones((20, 20, 3), np.float32), [layer], np.random.default_rng(0))
     assert {c for c in CONVENTIONS if scene.ink(c).any()} == counted
+    assert [scene.unknown(c) is not None for c in CONVENTIONS] == [False, kind == "tone"]
     assert scene.image[10, 10].max() < 0.5
 
 

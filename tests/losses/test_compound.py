@@ -80,3 +80,25 @@ def test_wrong_weights_are_refused() -> None:
         LossConfig(tv=-1)
     with pytest.raises(ConfigError, match=r"loss\.saturation"):
         replace(LossConfig(), saturation=0)
+
+
+def test_nothing_is_learned_where_the_truth_is_unknown() -> None:
+    logits, auxiliary, targets = batch()
+    logits.requires_grad_()
+    auxiliary.requires_grad_()
+    unknown = torch.zeros(2, 16, 16)
+    unknown[:, 4:12, 4:12] = 1
+    compound(logits, auxiliary, targets | {"unknown": unknown}, LossConfig()).total.backward()
+    assert logits.grad is not None
+    assert auxiliary.grad is not None
+    assert not logits.grad[:, 4:12, 4:12].any()
+    assert logits.grad[:, :4].any()
+    assert not auxiliary.grad[:, 1:3, 1:3].any()
+    assert auxiliary.grad[:, 0].all()
+
+
+def test_a_known_truth_changes_nothing() -> None:
+    logits, auxiliary, targets = batch()
+    with_mask = targets | {"unknown": torch.zeros(2, 16, 16)}
+    one, other = (compound(logits, auxiliary, each, LossConfig()).total for each in (targets, with_mask))
+    assert torch.equal(one, other)

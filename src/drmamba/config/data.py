@@ -85,7 +85,7 @@ class SyntheticConfig(Config):
     title: float = 0.4  # a huge title above tiny print
     table: float = 0.5  # words and figures between rules
     drawing: float = 0.4  # outlines, hatching and diagrams
-    woodcut: float = 0.4  # dense strokes and dark areas, with or without a frame
+    woodcut: float = 1.0  # dense strokes and dark areas, with or without a frame
     form: float = 0.3  # boxes and labels, filled in by hand
     ledger: float = 0.3  # handwriting and figures between drawn rules
     sparse: float = 1.5  # a few words, with strong show-through of the other side

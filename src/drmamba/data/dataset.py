@@ -31,7 +31,8 @@ class CropDataset(Dataset[dict[str, Tensor]]):
     Real pages are decoded once and stay in memory. Without pairs every crop is synthetic.
 
     An item holds `image` (3, H, W) in [0, 1] and the targets of `data.targets`, each (H, W), all float32. If
-    `conventions` are given, it also holds `convention`, the index of the one that the targets follow. If the network
+    `conventions` are given, it also holds `convention`, the index of the one that the targets follow, and with
+    synthetic pages under `all` the mask `unknown`, which is 1 where there is no truth. If the network
     sees the reduced page (`context`), it also holds `page` (3, R, R), `place` (2,) and `visible` (), as
     `DRMamba.forward` takes them.
 
@@ -82,6 +83,9 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         item["image"] = _planes(page.image)
         if self.conventions:
             item["convention"] = torch.tensor(self.conventions.index(convention))
+        if self.synthesizer and "all" in self.conventions:
+            unknown = np.zeros(page.shape, np.bool_) if page.unknown is None else page.unknown
+            item["unknown"] = torch.from_numpy(unknown.astype(np.float32))
         return item | more
 
     def crop(self, rng: np.random.Generator, shape: Shape) -> tuple[LabelledPage, Convention]:

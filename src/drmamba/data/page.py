@@ -15,10 +15,11 @@ Picture = NDArray[np.float32]  # (H, W, 3), RGB in [0, 1]
 
 @dataclass(frozen=True)
 class LabelledPage:
-    """A picture and its ground truth."""
+    """A picture and its ground truth, which is unknown where a photograph or a fine halftone lies on the page."""
 
     image: Picture
     ink: Ink
+    unknown: Ink | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -27,7 +28,13 @@ class LabelledPage:
 
     def rotated(self, quarters: int) -> LabelledPage:
         """The page rotated anticlockwise by a number of quarter turns."""
-        return LabelledPage(np.rot90(self.image, quarters), np.rot90(self.ink, quarters))
+        unknown = None if self.unknown is None else np.rot90(self.unknown, quarters)
+        return LabelledPage(np.rot90(self.image, quarters), np.rot90(self.ink, quarters), unknown)
+
+    def part(self, where: tuple[slice, slice]) -> LabelledPage:
+        """Some rows and columns of the page."""
+        unknown = None if self.unknown is None else self.unknown[where]
+        return LabelledPage(self.image[where], self.ink[where], unknown)
 
     def contrast(self) -> float:
         """The difference in brightness (0 to 1) between paper and ink, estimated from every third pixel.

@@ -57,7 +57,7 @@ class Region:
     def crop(self, top: int, left: int, shape: Shape) -> LabelledPage:
         """A rectangle of the region."""
         where = slice(top, top + shape[0]), slice(left, left + shape[1])
-        return LabelledPage(self.page.image[where], self.page.ink[where])
+        return self.page.part(where)
 
 
 def region_of(index: int, slots: int, crops: int) -> tuple[int, int]:

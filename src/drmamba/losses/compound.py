@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from drmamba.config import LossConfig
 from drmamba.losses import terms
+
+SURE = 10.0  # a logit that leaves nearly no loss
 
 
 @dataclass(frozen=True)
@@ -24,9 +28,12 @@ def compound(
 ) -> CompoundLoss:
     """Compare logits (B, H, W) and auxiliary logits (B, h, w) with the targets of their crops.
 
-    A term whose weight is 0 is not computed. Everything is computed in float32, whatever type autocast gave the logits.
+    Where the targets are `unknown`, whatever the network says is right. A term whose weight is 0 is not computed.
+    Everything is computed in float32, whatever type autocast gave the logits.
     """
-    P, y = logits.float(), targets["ink"]
+    P, P_aux, y = logits.float(), auxiliary.float(), targets["ink"]
+    if "unknown" in targets:
+        P, P_aux = (settled(values, y, targets["unknown"]) for values in (P, P_aux))
     p = P.sigmoid()
     evaluate: dict[str, Callable[[], Tensor]] = {
         "sdf": lambda: terms.sdf(P, targets["distance"], config.saturation),
@@ -35,9 +42,16 @@ def compound(
         "pfm": lambda: terms.pseudo_f(p, y, targets["skeleton"]),
         "cldice": lambda: terms.cldice(p, y, targets["skeleton"], config.thinning),
         "bnd": lambda: terms.boundary(p, y, targets["band"]),
-        "aux": lambda: terms.auxiliary(auxiliary.float(), y),
+        "aux": lambda: terms.auxiliary(P_aux, y),
     }
     weights = {name: getattr(config, name) for name in evaluate}
     values = {name: term() for name, term in evaluate.items() if weights[name]}
     total = sum((weights[name] * value for name, value in values.items()), start=P.new_zeros(()))
     return CompoundLoss(total, {name: value.detach() for name, value in values.items()})
+
+
+def settled(logits: Tensor, y: Tensor, unknown: Tensor) -> Tensor:
+    """The logits, replaced by sure and right ones without a gradient where the mask `unknown` is not zero."""
+    shape = logits.shape[-2:]
+    ink, blind = (F.adaptive_max_pool2d(field[:, None], shape)[:, 0] for field in (y, unknown))
+    return torch.where(blind > 0, SURE * (2 * ink - 1), logits)

@@ -19,6 +19,8 @@ from drmamba.images import Ink
 
 # Under `all` everything but "tone" is ink, under `contest` only "text". A "band" is the dark ground of white letters:
 # it is ink under `all`, and no page has one under `contest`, because any label of it would contradict other pages.
+# "Tone" is a photograph or a halftone too fine to resolve. Under `all` its truth is unknown: as paper its dark areas
+# would contradict solid ink, and as ink they would contradict stains. Pictures are found by other means.
 Kind = Literal["text", "line", "drawing", "stamp", "band", "tone"]
 
 # The share of red, green and blue light that fresh inks absorb, each with its relative frequency.
@@ -58,6 +60,7 @@ class Scene:
     image: Picture
     text: Ink
     everything: Ink
+    tone: Ink
 
     @property
     def either(self) -> Ink:
@@ -67,6 +70,10 @@ class Scene:
     def ink(self, convention: Convention) -> Ink:
         """The ink under a convention."""
         return self.text if convention == "contest" else self.everything
+
+    def unknown(self, convention: Convention) -> Ink | None:
+        """Where the page has no truth under a convention, if there is such a place."""
+        return self.tone if convention == "all" and self.tone.any() else None
 
 
 def ink_tone(rng: np.random.Generator, *, soot: bool = False) -> Tone:
@@ -89,11 +96,13 @@ def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> 
     Layers of the same ink are printed together. The look of an ink does not depend on the other layers.
     """
     image = np.ascontiguousarray(sheet).copy()
-    text, everything = (np.zeros(sheet.shape[:2], np.bool_) for _ in range(2))
+    text, everything, tone = (np.zeros(sheet.shape[:2], np.bool_) for _ in range(3))
     seed = int(rng.integers(2**63))
     printed: dict[int, tuple[Field, Layer]] = {}
     for number, layer in enumerate(layers):
-        if layer.kind != "tone":
+        if layer.kind == "tone":
+            tone |= _hull(layer.coverage)
+        else:
             everything |= hardened((layer.coverage * 255).astype(np.uint8))
             if layer.kind == "text":
                 text |= layer.coverage >= LEAST_COVERAGE
@@ -103,7 +112,16 @@ def inked(sheet: Picture, layers: Sequence[Layer], rng: np.random.Generator) -> 
         printed[key] = (np.maximum(before[0], layer.coverage) if before else layer.coverage, layer)
     for number, (coverage, layer) in enumerate(printed.values()):
         _print(image, coverage, layer, np.random.default_rng((seed, number)))
-    return Scene(image, text, everything)
+    return Scene(image, text, everything & ~tone, tone)
+
+
+def _hull(coverage: Field) -> Ink:
+    """The smallest rectangle around all that is covered."""
+    hull = np.zeros(coverage.shape, np.bool_)
+    rows, columns = (np.flatnonzero(coverage.any(axis)) for axis in (1, 0))
+    if len(rows):
+        hull[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] = True
+    return hull
 
 
 def _print(image: Picture, coverage: Field, layer: Layer, rng: np.random.Generator) -> None:
@@ -140,4 +158,4 @@ def _pressed(depth: Field, rng: np.random.Generator) -> Field:
 
 def truthful(scene: Scene, degraded: LabelledPage, convention: Convention) -> LabelledPage:
     """The degraded picture of a scene with the remaining ink under a convention."""
-    return LabelledPage(degraded.image, degraded.ink & scene.ink(convention))
+    return LabelledPage(degraded.image, degraded.ink & scene.ink(convention), scene.unknown(convention))

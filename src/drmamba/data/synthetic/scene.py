@@ -101,7 +101,7 @@ class Synthesizer:
     ) -> LabelledPage:
         """Part of a page, or a `whole` one, before any degradation."""
         scene = self._scene(rng, shape, kind or self._kind(rng), convention, whole)
-        return LabelledPage(scene.image, scene.ink(convention))
+        return LabelledPage(scene.image, scene.ink(convention), scene.unknown(convention))
 
     def _scene(
         self,
