@@ -19,7 +19,7 @@ from drmamba.data.outline import true_outline
 from drmamba.data.page import LabelledPage, Picture
 from drmamba.data.paper_textures import PaperTextures
 from drmamba.data.pool import PagePool
-from drmamba.data.regions import Region, crop_shape, has_regions, region_of
+from drmamba.data.regions import Region, crop_shape, in_share, region_of
 from drmamba.data.synthetic import Synthesizer
 from drmamba.data.targets import targets
 from drmamba.errors import DataError
@@ -74,7 +74,7 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         if not 0 <= index < self.length:
             raise IndexError(index)
         shape = crop_shape(index // self.slots, self.config)
-        if self.config.region.side and has_regions(index % self.slots, self.config.region.share):
+        if self.config.region.side and in_share(index % self.slots, self.config.region.share):
             page, convention, more = self._from_region(index, shape)
         else:
             page, convention = self.crop(np.random.default_rng((self.seed, index)), shape)

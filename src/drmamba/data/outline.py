@@ -12,9 +12,8 @@ from drmamba.images import Ink
 SMOOTHING = 0.6  # pixels, of the grey levels, so that grain does not roughen the outline
 SURROUNDINGS = 5.0  # pixels, standard deviation of the weights with which paper around a pixel is averaged
 CORE = 7  # pixels, side of the square whose darkest pixel is the core of a stroke
-RIDGE = np.float32(
-    0.8
-)  # of the darkest pixel beside it; one that is as dark lies on the ridge of a pale line
+# Of the darkest pixel beside it; one that is at least so dark lies on the ridge of a pale line.
+RIDGE = np.float32(0.8)
 LEAST_CONTRAST = np.float32(0.02)  # of paper and core; below it nothing can be said about an outline
 
 

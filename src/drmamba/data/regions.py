@@ -73,13 +73,13 @@ def region_of(index: int, slots: int, crops: int) -> tuple[int, int]:
     return slot, (update + slot * crops // slots) // crops
 
 
-def has_regions(slot: int, share: float) -> bool:
-    """Whether the crops of a slot are cut from regions, so that the given share of all slots is, evenly spread.
+def in_share(number: int, share: float) -> bool:
+    """Whether a slot or an update belongs to the given share of all of them, which is evenly spread.
 
-    >>> [has_regions(slot, 0.5) for slot in range(4)], [has_regions(slot, 0.75) for slot in range(4)]
+    >>> [in_share(slot, 0.5) for slot in range(4)], [in_share(slot, 0.75) for slot in range(4)]
     ([False, True, False, True], [False, True, True, True])
     """
-    return int((slot + 1) * share) > int(slot * share)
+    return int((number + 1) * share) > int(number * share)
 
 
 def crop_shape(update: int, config: DataConfig) -> Shape:
@@ -88,8 +88,7 @@ def crop_shape(update: int, config: DataConfig) -> Shape:
     >>> [crop_shape(update, DataConfig(crop=256, oblong=0.5)) for update in range(4)]
     [(256, 256), (128, 512), (256, 256), (512, 128)]
     """
-    before = int(update * config.oblong)
-    if int((update + 1) * config.oblong) == before:
+    if not in_share(update, config.oblong):
         return config.crop, config.crop
     short, long = config.crop // 2, config.longest
-    return (long, short) if before % 2 else (short, long)
+    return (long, short) if int(update * config.oblong) % 2 else (short, long)
