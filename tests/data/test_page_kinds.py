@@ -121,6 +121,16 @@ def test_strokes_span_one_to_sixty_pixels(maker: Synthesizer) -> None:
     assert any(broadest(seed) < 8 for seed in range(60))
 
 
+def test_calligraphy_has_hairlines_and_swelling_strokes_on_mostly_blank_paper(maker: Synthesizer) -> None:
+    pages = [maker.clean(np.random.default_rng(seed), (512, 512), "calligraphy").ink for seed in range(24)]
+    written = [ink for ink in pages if ink.any()]
+    assert len(written) >= 18
+    assert np.mean([ink.mean() for ink in written]) < 0.12
+    broadest = [2 * ndimage.distance_transform_edt(ink).max() for ink in written]
+    assert min(broadest) < 7  # nothing but hairlines
+    assert max(broadest) > 20  # a down-stroke with full pressure
+
+
 @pytest.mark.parametrize("kind", PAGES)
 def test_no_font_file_is_needed(kind: PageKind, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fonts, "system_folders", list)

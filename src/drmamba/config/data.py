@@ -60,6 +60,7 @@ PageKind = Literal[
     "form",
     "ledger",
     "sparse",
+    "calligraphy",
     "music",
     "map",
     "ornament",
@@ -89,6 +90,7 @@ class SyntheticConfig(Config):
     form: float = 0.3  # boxes and labels, filled in by hand
     ledger: float = 0.3  # handwriting and figures between drawn rules
     sparse: float = 1.5  # a few words, with strong show-through of the other side
+    calligraphy: float = 0.8  # a few large words with hairlines and flourishes, seldom with show-through
     music: float = 0.2  # staves, notes and lyrics
     map: float = 0.25  # coasts, roads, hachures, and names at every angle
     ornament: float = 0.3  # frames, borders and decorated initials

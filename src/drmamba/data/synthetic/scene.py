@@ -13,6 +13,7 @@ from drmamba.data.degrade import degrade
 from drmamba.data.page import Field, LabelledPage, Picture
 from drmamba.data.paper_textures import PaperTextures, papyrus
 from drmamba.data.synthetic.bands import bands
+from drmamba.data.synthetic.calligraphy import calligraphy
 from drmamba.data.synthetic.directions import directions
 from drmamba.data.synthetic.drawings import drawing, woodcut
 from drmamba.data.synthetic.fonts import Fonts
@@ -45,6 +46,7 @@ PAGES: dict[PageKind, Callable[[Typography, np.random.Generator, Plate], list[La
     "form": form,
     "ledger": ledger,
     "sparse": sparse,
+    "calligraphy": calligraphy,
     "music": music,
     "map": chart,
     "ornament": ornament,
@@ -137,8 +139,10 @@ class Synthesizer:
                 faint=0.3 * config.faint,  # the ink is hard to distinguish from the fibres as it is
             )
         if kind == "sparse":  # there is little but bleed-through to see, and ink must not look like it
-            bleed_through = min(1.0, 2 * config.bleed_through)
+            bleed_through = min(1.0, 1.6 * config.bleed_through)
             return replace(config, bleed_through=bleed_through, faint=0.2 * config.faint)
+        if kind == "calligraphy":  # its hairlines are pale as they are
+            return replace(config, bleed_through=0.5 * config.bleed_through, faint=0.5 * config.faint)
         # Pencil is pale as it is, and faded large dark areas would be ambiguous.
         if kind in ("pencil", "woodcut", "halftone", "bands"):
             return replace(config, faint=0.3 * config.faint)
