@@ -14,7 +14,7 @@ from drmamba.data.synthetic.plate import Plate
 from drmamba.data.synthetic.typography import Typography, log_uniform
 
 POINTED = 0.7  # share of the writers with a pointed pen, which draws hairlines and swells on down-strokes
-OTHER_INK = 0.4  # share of the pages on which a second writer has added a line in another ink
+OTHER_INK = 0.4  # share of the pages on which a second writer has added lines in another ink
 
 
 def calligraphy(_typography: Typography, rng: np.random.Generator, plate: Plate) -> list[Layer]:
@@ -46,9 +46,8 @@ def _penman(rng: np.random.Generator) -> Hand:
 def _flourish(rng: np.random.Generator, writer: Hand, x: float, y: float) -> Points:
     """Loops that widen or narrow and drift sideways, as beneath a signature or in a large initial."""
     turns = rng.uniform(0.6, 2.5)
-    angle = np.linspace(0, 2 * math.pi * turns, max(6, int(10 * turns))) * rng.choice((-1, 1)) + rng.uniform(
-        0, 6
-    )
+    sweep = 2 * math.pi * turns * rng.choice((-1, 1))
+    angle = np.linspace(0, sweep, max(6, int(10 * turns))) + rng.uniform(0, 6)
     grows = np.linspace(rng.uniform(0.4, 1.2), rng.uniform(0.4, 1.2), len(angle))
     wide, high = rng.uniform(1, 4), rng.uniform(0.3, 2.5)
     drift = np.linspace(0, rng.normal(0, 3), len(angle))
