@@ -65,7 +65,8 @@ class CropDataset(Dataset[dict[str, Tensor]]):
             raise DataError("there are no pairs to cut crops from; only data.synthetic_share = 1 needs none")
         self.pool = PagePool(pairs, config, papers) if self.share < 1 else None
         self.synthesizer = Synthesizer(config.synthetic, papers) if self.share > 0 else None
-        self._regions: dict[int, tuple[int, Region]] = {}  # slot -> the number of its region, and the region
+        # slot -> the number of its region, the region, and its overview if the network has page context
+        self._regions: dict[int, tuple[int, Region, Picture | None]] = {}
 
     def __len__(self) -> int:
         return self.length
@@ -78,7 +79,7 @@ class CropDataset(Dataset[dict[str, Tensor]]):
             page, convention, more = self._from_region(index, shape)
         else:
             page, convention = self.crop(np.random.default_rng((self.seed, index)), shape)
-            more = self._page_of(Region(page, convention), 0, 0, visible=False)
+            more = _page_of(self._overview(Region(page, convention)), 0, 0, visible=False)
         item = {name: torch.from_numpy(field) for name, field in targets(page.ink, self.loss).items()}
         item["image"] = _planes(page.image)
         if self.conventions:
@@ -106,23 +107,18 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         slot, number = region_of(index, self.slots, config.region.crops)
         held = self._regions.get(slot)
         if held is None or held[0] != number:
-            held = number, self.region(np.random.default_rng((self.seed, 1, slot, number)))
+            region = self.region(np.random.default_rng((self.seed, 1, slot, number)))
+            held = number, region, self._overview(region)
             self._regions[slot] = held
-        region = held[1]
+        _, region, overview = held
         rng = np.random.default_rng((self.seed, 2, index))
         top, left = region.place(rng, config, shape)
-        more = self._page_of(region, top, left, visible=rng.random() >= config.region.hidden)
+        more = _page_of(overview, top, left, visible=rng.random() >= config.region.hidden)
         return region.crop(top, left, shape), region.convention, more
 
-    def _page_of(self, region: Region, top: int, left: int, *, visible: bool) -> dict[str, Tensor]:
-        """The page context of a crop at this place; nothing in training without it."""
-        if not self.context:
-            return {}
-        return {
-            "page": _planes(region.overview(self.context, self.config.region.side)),
-            "place": torch.tensor([top, left], dtype=torch.float32),
-            "visible": torch.tensor(float(visible)),
-        }
+    def _overview(self, region: Region) -> Picture | None:
+        """What a network with page context sees of a region; None for one without."""
+        return region.overview(self.context, self.config.region.side) if self.context else None
 
     def _upright(
         self, rng: np.random.Generator, shape: Shape, *, region: bool = False
@@ -161,6 +157,17 @@ class CropDataset(Dataset[dict[str, Tensor]]):
             return 0
         quarters = int(rng.integers(1, 4))
         return quarters if rng.random() < self.config.turns else 0
+
+
+def _page_of(overview: Picture | None, top: int, left: int, *, visible: bool) -> dict[str, Tensor]:
+    """The page context of a crop at this place, or nothing in training without it."""
+    if overview is None:
+        return {}
+    return {
+        "page": _planes(overview),
+        "place": torch.tensor([top, left], dtype=torch.float32),
+        "visible": torch.tensor(float(visible)),
+    }
 
 
 def _planes(image: Picture) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -27,17 +29,44 @@ class Sobel(nn.Module):
 
 
 class DilatedResidual(nn.Module):
-    """A residual pair of dilated convolutions, which widens the context at full resolution."""
+    """A residual pair of dilated convolutions, which widens the context at full resolution.
+
+    On every n-th pixel in both directions a convolution with dilation n is a plain one, whose gradients take half as
+    long on a CPU. So training works on the n x n interleaved grids as if they were separate pictures.
+    """
 
     def __init__(self, width: int, dilation: int) -> None:
         super().__init__()
+        self.dilation = dilation
         self.first = conv_norm_act(width, width, dilation=dilation)
         self.second = nn.Sequential(
             nn.Conv2d(width, width, 3, padding=dilation, dilation=dilation, bias=False), NormAct(width)
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.relu(x + self.second(self.first(x)))
+        n = self.dilation
+        if not self.training or n == 1 or x.shape[2] % n or x.shape[3] % n:
+            return F.relu(x + self.second(self.first(x)))
+        grids = y = interleaved_grids(x, n)
+        for convolution, norm in (self.first, self.second):
+            y = norm(F.conv2d(y, cast(Tensor, convolution.weight), padding=1))
+        return joined_grids(F.relu(grids + y), n)
+
+
+def interleaved_grids(x: Tensor, n: int) -> Tensor:
+    """Every n-th pixel in both directions as a picture of its own: (B, C, H, W) -> (B*n*n, C, H/n, W/n)."""
+    batch, channels, height, width = x.shape
+    pixels = x.permute(0, 2, 3, 1).reshape(batch, height // n, n, width // n, n, channels)
+    grids = pixels.permute(0, 2, 4, 1, 3, 5).reshape(batch * n * n, height // n, width // n, channels)
+    return grids.permute(0, 3, 1, 2)
+
+
+def joined_grids(grids: Tensor, n: int) -> Tensor:
+    """The inverse of `interleaved_grids`."""
+    count, channels, height, width = grids.shape
+    pixels = grids.permute(0, 2, 3, 1).reshape(count // n**2, n, n, height, width, channels)
+    x = pixels.permute(0, 3, 1, 4, 2, 5).reshape(count // n**2, height * n, width * n, channels)
+    return x.permute(0, 3, 1, 2)
 
 
 class Reconstruction(nn.Module):

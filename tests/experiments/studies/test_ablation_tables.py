@@ -38,7 +38,8 @@ def test_every_row_of_the_paper_is_there_in_its_order() -> None:
 @pytest.mark.parametrize("preset", ["tiny", "lite"])
 @pytest.mark.parametrize(("table", "variant"), ROWS, ids=lambda x: getattr(x, "name", x))
 def test_changes_apply_to_any_preset(preset: str, table: str, variant: Variant) -> None:  # noqa: ARG001
-    base = replace_values(recipe(preset), {"source": {"init": "model.safetensors"}})
+    changes = {"source": {"init": "model.safetensors"}, "model": {"block": {"centred": False}}}
+    base = replace_values(recipe(preset), changes)
     changed = variant.run.apply(base)
     assert isinstance(changed, RunConfig)
     assert (changed == base) == (variant.run.name == "A4")
@@ -104,7 +105,7 @@ def test_unknown_tables_and_rows_are_named() -> None:
         variants("components", ENCODER, ["A9"])
     assert [v.name for v in variants("components", ENCODER, ["A0", "A4"])] == ["A0", "A4"]
     assert "model.block.fusion=concat" in listing(ENCODER)
-    assert "18 different runs" in listing(ENCODER)
+    assert "19 different runs" in listing(ENCODER)
 
 
 def test_rows_that_need_the_hub_must_be_named() -> None:
@@ -119,7 +120,7 @@ def test_the_same_run_in_two_tables_is_trained_once() -> None:
     assert runs["components", "A1"] is runs["fusion", "concat"]
     assert runs["components", "A3"] is runs["loss", "BCE"]
     distinct = distinct_runs([v for _, v in ROWS])
-    assert len({str(run.changes) for run in distinct}) == len(distinct) == 19
+    assert len({str(run.changes) for run in distinct}) == len(distinct) == 20
 
 
 def test_claims_and_references_name_runs() -> None:

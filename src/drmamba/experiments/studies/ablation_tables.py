@@ -59,6 +59,8 @@ class Variant:
 
 
 FULL = AblationRun("A4", "full model: all six loss terms")
+CENTRED = AblationRun("A4-centred", "A4 with the block of the preset `lite`, D - beta (B - B_0)",
+                      {"block": {"centred": True}})  # fmt: skip
 A0 = AblationRun("A0", "single route, plain up-sampling, BCE at weight 1",
                  {"block": {"routes": "single"}, "detail": PLAIN}, BCE_ONLY)  # fmt: skip
 A0_GATE = AblationRun("A0-gate", "A0 with the output gate of a conventional Mamba block",
@@ -133,6 +135,7 @@ def tables(encoder: str) -> dict[str, tuple[Variant, ...]]:
             row("components", "A2-head", A2_HEAD, None),
             row("components", "A3", A3),
             row("components", "A4", FULL),
+            row("components", "A4-centred", CENTRED, None),
         ),
         # Two rows are A1 and A2 of the components; the others, too, have plain up-sampling and are trained under BCE.
         "fusion": (
