@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import pytest
 import torch
@@ -51,6 +52,32 @@ def test_half_precision_files_are_half_the_size_and_load_as_float32(tmp_path, ne
     assert half < 0.55 * full
     again, _ = checkpoint.load(tmp_path / "half.safetensors")
     assert all(p.dtype == torch.float32 for p in again.parameters())
+
+
+def test_the_mean_of_two_models_names_what_both_were_trained_on(tmp_path, network):
+    files = [tmp_path / "one.safetensors", tmp_path / "two.safetensors"]
+    checkpoint.save(files[0], network, Provenance(data=("2009",), page_hashes=("b",), metrics={"fm": 90.0}))
+    first = {name: value.clone() for name, value in network.state_dict().items()}
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter += 1
+    checkpoint.save(files[1], network, Provenance(data=("2010", "2009"), page_hashes=("a", "b")))
+    checkpoint.save_average(files, tmp_path / "mean.safetensors")
+    mean, origin = checkpoint.load(tmp_path / "mean.safetensors")
+    for name, parameter in mean.named_parameters():
+        torch.testing.assert_close(parameter.detach(), first[name] + 0.5)
+    assert (origin.data, origin.page_hashes, origin.metrics) == (("2009", "2010"), ("a", "b"), {})
+
+
+def test_models_of_two_kinds_have_no_mean(tmp_path, network):
+    other = DRMamba(replace(network.config, conventions=("contest", "all")))
+    for name, model in (("one", network), ("two", other)):
+        checkpoint.save(tmp_path / f"{name}.safetensors", model, Provenance())
+    with pytest.raises(CheckpointError, match=r"two\.safetensors has other settings"):
+        checkpoint.save_average(
+            [tmp_path / "one.safetensors", tmp_path / "two.safetensors"], tmp_path / "mean.safetensors"
+        )
+    assert not (tmp_path / "mean.safetensors").exists()
 
 
 def metadata(network, **changes):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,36 @@ def save(path: Path | str, network: DRMamba, provenance: Provenance, *, half: bo
     }
     stated = header(network.config, provenance) | {"digest": digest(tensors)}
     write_atomic(Path(path), serialize(tensors, stated))
+
+
+def save_average(paths: Sequence[Path], output: Path) -> None:
+    """Write the mean of the weights of models with the same settings; its provenance names what all were trained on."""
+    network, first = load(paths[0])
+    tensors = {name: value.clone() for name, value in network.state_dict().items()}
+    origins = [first]
+    for path in paths[1:]:
+        other, origin = load(path)
+        if other.config != network.config:
+            raise CheckpointError(
+                f"{path} has other settings than {paths[0]}; only models of one kind have a mean"
+            )
+        origins.append(origin)
+        for name, value in other.state_dict().items():
+            tensors[name] += value
+    mean = {
+        name: value / len(paths) if value.is_floating_point() else value // len(paths)
+        for name, value in tensors.items()
+    }
+    network.load_state_dict(mean)
+    about = replace(
+        first,
+        data=tuple(sorted({name for origin in origins for name in origin.data})),
+        page_hashes=tuple(sorted({page for origin in origins for page in origin.page_hashes})),
+        held_out=first.held_out if all(origin.held_out == first.held_out for origin in origins) else "",
+        metrics={},
+        notes=f"the mean of {len(paths)} models: " + "; ".join(origin.notes for origin in origins),
+    )
+    save(output, network, about)
 
 
 def digest(tensors: Mapping[str, torch.Tensor]) -> str:

@@ -20,6 +20,7 @@ COMMANDS = {
     "train": ("drmamba.cli.train", "Train a model and score it on a held-out year."),
     "loo": ("drmamba.cli.loo", "Hold out each year in turn, and put all scores in one table."),
     "ablate": ("drmamba.cli.ablate", "Train and score the rows of the paper's ablation tables."),
+    "average": ("drmamba.cli.average", "Write the mean of the weights of several models."),
     "review": ("drmamba.cli.review", "Look through the pages of a batch in a browser."),
     "explain": ("drmamba.cli.explain", "Draw what the network saw on a page and what it removed."),
     "serve": ("drmamba.cli.serve", "Serve a web page and an HTTP API."),
@@ -33,6 +34,7 @@ COMMANDS = {
 # The extras of commands that need more than the core.
 NEEDED_EXTRAS = {
     "ablate": "train",
+    "average": "torch",
     "benchmark": "evaluate",
     "data": "train",
     "evaluate": "evaluate",
