@@ -36,6 +36,11 @@ def sha256(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def file_identity(path: str | Path) -> str:
+    """Return a file's name and the start of its SHA-256: what a record of another machine can say about it."""
+    return f"{Path(path).name} (sha256 {sha256(path)[:12]})"
+
+
 def open_regular(path: str | Path) -> BufferedReader:
     """Open a file for reading; a pipe, a socket, a device or a folder raises an OSError at once.
 

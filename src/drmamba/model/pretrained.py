@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from drmamba.errors import CheckpointError, DRMambaError, install_command
+from drmamba.files import file_identity
 from drmamba.model.hub_files import WEIGHTS, fetch
 from drmamba.model.network import DRMamba
 
@@ -58,7 +59,8 @@ def load_encoder_weights(network: DRMamba, source: str) -> str:
             )
         tensors, origin = _from_file(fetch(HUB[name], WEIGHTS)), HUB[name]
     else:
-        tensors, origin = _from_file(Path(source)), source
+        _fit(network.encoder, _from_file(Path(source)), source)
+        return file_identity(source)
     _fit(network.encoder, tensors, origin)
     return origin
 

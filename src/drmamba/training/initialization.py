@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from drmamba.checkpoint import read_header, read_tensors
 from drmamba.config import RunConfig
 from drmamba.errors import CheckpointError, ConfigError
+from drmamba.files import file_identity
 from drmamba.model.network import CONVENTION_STD, DRMamba
 from drmamba.model.pretrained import RANDOM, load_encoder_weights
 from drmamba.model.tensor_parts import WHOLE, tensor_parts
@@ -41,7 +42,8 @@ def load_initial_weights(network: DRMamba, config: RunConfig) -> str:
     source = config.source
     if source.init:
         copy_fitting(network, Path(source.init), source.init_parts)
-        return source.init if not source.init_parts or "encoder" in source.init_parts else RANDOM
+        copied = not source.init_parts or "encoder" in source.init_parts
+        return file_identity(source.init) if copied else RANDOM
     return load_encoder_weights(network, source.encoder_weights) if source.encoder_weights else RANDOM
 
 
