@@ -36,7 +36,7 @@ def test_words():
     assert result.exit_code == 0
     assert "runtime            ONNX Runtime" in result.stdout
     assert "CPUExecutionProvider" in result.stdout
-    assert "efficientnet_lite0" in result.stdout
+    assert checkpoint.read_header(checkpoint.embedded("lite"))[0].encoder in result.stdout
 
 
 def test_context_and_conventions(tmp_path, tiny):
