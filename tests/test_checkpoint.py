@@ -54,6 +54,15 @@ def test_half_precision_files_are_half_the_size_and_load_as_float32(tmp_path, ne
     assert all(p.dtype == torch.float32 for p in again.parameters())
 
 
+def test_values_too_large_for_float16_keep_their_precision(tmp_path, network):
+    variance = network.decoder.fuse[0][1].running_var
+    variance[0] = 70_000.0
+    checkpoint.save(tmp_path / "half.safetensors", network, Provenance(), half=True)
+    again, _ = checkpoint.load(tmp_path / "half.safetensors")
+    assert torch.equal(again.decoder.fuse[0][1].running_var, variance)
+    assert again.auxiliary.weight.equal(network.auxiliary.weight.half().float())
+
+
 def test_the_mean_of_two_models_names_what_both_were_trained_on(tmp_path, network):
     files = [tmp_path / "one.safetensors", tmp_path / "two.safetensors"]
     checkpoint.save(files[0], network, Provenance(data=("2009",), page_hashes=("b",), metrics={"fm": 90.0}))

@@ -41,15 +41,20 @@ class Provenance(Config):
 
 
 def save(path: Path | str, network: DRMamba, provenance: Provenance, *, half: bool = False) -> None:
-    """Write the network atomically; `half` stores float16, which is loaded as float32."""
+    """Write the network atomically; `half` stores float16 where it can, which is loaded as float32."""
     from safetensors.torch import save as serialize
 
     tensors = {
-        name: (value.half() if half and value.is_floating_point() else value).contiguous()
-        for name, value in network.state_dict().items()
+        name: (_halved(value) if half else value).contiguous() for name, value in network.state_dict().items()
     }
     stated = header(network.config, provenance) | {"digest": digest(tensors)}
     write_atomic(Path(path), serialize(tensors, stated))
+
+
+def _halved(value: torch.Tensor) -> torch.Tensor:
+    """The tensor as float16, unless a value would become infinite: the variances of a batch norm may be that large."""
+    half = value.half() if value.is_floating_point() else value
+    return half if half.isfinite().all() else value
 
 
 def save_average(paths: Sequence[Path], output: Path) -> None:

@@ -9,7 +9,7 @@ import torch
 from drmamba import checkpoint
 from drmamba.checkpoint import Provenance
 from drmamba.config import RunConfig, replace_values
-from drmamba.errors import ConfigError
+from drmamba.errors import CheckpointError, ConfigError
 from drmamba.training.initialization import initial_network
 
 CHANGES: dict[str, dict[str, Any]] = {
@@ -35,6 +35,14 @@ def model(quick: RunConfig, tmp_path: Path) -> Path:
         parameter.data += 3
     checkpoint.save(tmp_path / "init.safetensors", network, Provenance(trained=True, data=("synthetic",)))
     return tmp_path / "init.safetensors"
+
+
+def test_a_model_with_values_that_are_no_numbers_is_refused(quick: RunConfig, tmp_path: Path) -> None:
+    network = initial_network(quick)
+    network.auxiliary.bias.data[:] = torch.inf
+    checkpoint.save(tmp_path / "broken.safetensors", network, Provenance())
+    with pytest.raises(CheckpointError, match=r"broken\.safetensors holds values .* in auxiliary\.bias"):
+        tensors(quick, init=str(tmp_path / "broken.safetensors"))
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)

@@ -88,6 +88,12 @@ def copy_fitting(network: DRMamba, path: Path, only: Sequence[str] = ()) -> list
     names the parts of the network to copy, such as encoder and decoder; none stands for all.
     """
     own, found = network.state_dict(), read_tensors(path)
+    broken = sorted(name for name, tensor in found.items() if not tensor.isfinite().all())
+    if broken:
+        raise CheckpointError(
+            f"{path} holds values that are not finite numbers, in {broken[0]} and {len(broken) - 1} other tensors; "
+            "start from another model"
+        )
     unknown = set(only) - {name.partition(".")[0] for name in own}
     if unknown:
         raise ConfigError(f"source.init_parts: the network has no part {', '.join(sorted(unknown))}")
