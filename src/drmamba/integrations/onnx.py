@@ -236,13 +236,9 @@ def _refuse(config: ModelConfig) -> None:
 
 
 def _trials() -> Iterator[tuple[Windows, float]]:
-    """Yield windows and suppressions: noise and page-like windows, whole, small and odd ones, and a batch.
-
-    Noise is shown in small windows only: nothing on a page is like it, and over a whole window a trained network may
-    amplify the rounding of float32 to more than a difference that means anything.
-    """
+    """Yield windows and suppressions: noise and page-like windows, whole, small and odd ones, and a batch."""
     rng = np.random.default_rng(0)
-    yield rng.integers(0, 256, (1, 160, 128, 3), np.uint8), 1.0
+    yield rng.integers(0, 256, (1, 512, 512, 3), np.uint8), 1.0
     yield rng.integers(0, 256, (2, 64, 96, 3), np.uint8), 0.3
     for (height, width), suppress in (((512, 480), 1.0), ((75, 150), 2.0), ((1, 1), 1.0)):
         page = np.linspace(235, 150, width) + rng.normal(0, 5, (height, width))

@@ -91,8 +91,7 @@ def copy_fitting(network: DRMamba, path: Path, only: Sequence[str] = ()) -> list
     broken = sorted(name for name, tensor in found.items() if not tensor.isfinite().all())
     if broken:
         raise CheckpointError(
-            f"{path} holds values that are not finite numbers, in {broken[0]} and {len(broken) - 1} other tensors; "
-            "start from another model"
+            f"{path} holds values that are not finite numbers, in {', '.join(broken[:3])}; start from another model"
         )
     unknown = set(only) - {name.partition(".")[0] for name in own}
     if unknown:
