@@ -10,8 +10,8 @@ is not part of them and has a column of its own. Wall time depends on other prog
 hardly does. The same run also measures the network alone on the same pixels without overlap; the ratio to that is the
 cost of reading, overlap, blending and writing.
 
-A comparison unpacks the other revision into a temporary folder and runs this file with that revision's package on the
-same pages, so that both are measured alike. Every turn is a process of its own.
+A comparison unpacks the other revision into a temporary folder and runs that revision's own copy of this file on the
+same pages, because names inside the package have changed since the first release. Every turn is a process of its own.
 """
 
 from __future__ import annotations
@@ -125,7 +125,9 @@ def compare(args: argparse.Namespace, folder: Path) -> None:
     options += ["--precision", args.precision] if args.precision else []
     with tempfile.TemporaryDirectory() as other:
         archive = subprocess.run(
-            ["git", "-C", str(here), "archive", args.compare, "src"], check=True, capture_output=True
+            ["git", "-C", str(here), "archive", args.compare, "src", "benchmarks/speed.py"],
+            check=True,
+            capture_output=True,
         )
         with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as packed:
             packed.extractall(other, filter="data")
@@ -134,7 +136,7 @@ def compare(args: argparse.Namespace, folder: Path) -> None:
         for _ in range(args.rounds):
             for name, tree in trees.items():
                 environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
-                command = [sys.executable, __file__, *options]
+                command = [sys.executable, str(tree / "benchmarks" / "speed.py"), *options]
                 done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
                 turns[name].append(json.loads(done.stdout))
     print(f"{'':<20} " + " ".join(f"{title:>14}" for title in COLUMNS.values()))

@@ -27,6 +27,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     os.environ.update(dict.fromkeys(FONT_PLACES, NO_FONTS))
     os.environ["HF_HUB_OFFLINE"] = "1"
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        # Several tests run at once; threads that wait for each other inside every operation would double their time.
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
     if config.getoption("--full"):
         os.environ[FULL] = "1"
     if config.getoption("--fuzz-minutes"):

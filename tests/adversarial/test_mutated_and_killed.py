@@ -1,5 +1,6 @@
 """Faults: hostile files and sudden deaths. `pytest --full` runs the full numbers."""
 
+import json
 import os
 import random
 import signal
@@ -11,12 +12,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from mutated_files import healthy, mutated
-from stand_in import binarizer, save, text_page
+from stand_in import save, text_page
 
 from drmamba.cli import group
 from drmamba.images import read_ink
-from drmamba.inference.batch import Batch
-from drmamba.inference.jobs import plan
 
 FULL = bool(os.environ.get("DRMAMBA_FULL"))
 MUTANTS = 2000 if FULL else 120
@@ -24,7 +23,7 @@ ROUNDS, PAGES = (30, 50) if FULL else (1, 14)
 
 
 def test_mutated_files_are_pages_or_errors_of_one_line(tmp_path):
-    resource = pytest.importorskip("resource", reason="this system does not say how much memory a child took")
+    pytest.importorskip("resource", reason="this system does not say how much memory a child took")
     rng = random.Random(7)
     originals = healthy(tmp_path / "healthy")
     for number in range(MUTANTS):
@@ -32,27 +31,29 @@ def test_mutated_files_are_pages_or_errors_of_one_line(tmp_path):
         path = tmp_path / "in" / f"{number:04d}-{originals[number % len(originals)].name[0]}{ending}"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(data)
-    limit = 1_500_000_000
-    with binarizer(max_memory=limit) as dark:
-        batch = Batch(dark)
-        for record in batch.run(plan([tmp_path / "healthy"], tmp_path / "well")):
-            assert record.status == "done", record.error
-        jobs = plan([tmp_path / "in"], tmp_path / "out")
-        started, longest, seen = time.monotonic(), 0.0, {}
-        for record in batch.run(jobs):
-            longest = max(longest, record.seconds)
-            seen.setdefault(record.input, []).append(record)
-            if record.error:
-                assert "\n" not in record.error
-                assert record.input in record.error
-                assert len(record.error) < 500
-            else:
-                assert read_ink(Path(record.output)).any() or "blank" in record.flags or record.megapixels > 0
-    assert len(seen) == len(jobs) == MUTANTS
-    failed = sum(records[-1].status == "failed" for records in seen.values())
+    limit, started = 1_500_000_000, time.monotonic()
+    program = [sys.executable, str(Path(__file__).with_name("hostile_batch.py"))]
+    folders = [str(tmp_path / "healthy"), str(tmp_path / "in"), str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([*program, *folders, str(limit)], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    longest, seen = 0.0, {}
+    for record in result["records"]:
+        longest = max(longest, record["seconds"])
+        seen[record["input"]] = record["status"]
+        if record["error"]:
+            assert "\n" not in record["error"]
+            assert record["input"] in record["error"]
+            assert len(record["error"]) < 500
+        else:
+            page = read_ink(Path(record["output"]))
+            assert page.any() or "blank" in record["flags"] or record["megapixels"] > 0
+    assert len(seen) == result["jobs"] == MUTANTS
+    failed = sum(status == "failed" for status in seen.values())
     assert 0.1 * MUTANTS < failed < 0.9 * MUTANTS
     assert longest < 10
-    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    children = result["largest_child"]
     assert children < limit
     print(f"{MUTANTS} files in {time.monotonic() - started:.0f} s, {failed} errors, longest {longest:.1f} s, "
           f"largest decoder {children / 1e6:.0f} MB")  # fmt: skip
