@@ -1,9 +1,10 @@
-"""The contribution of each route of a trained model: FM, and the pixels that change, with a part of the block replaced.
+"""The contribution of each route of a trained model, and of its depth: FM, and the pixels that change without them.
 
     python benchmarks/usage.py --data ROOT --years 2012,2016,2018 MODEL [MODEL ...]
 
-D or B is set to zero, beta or the block's contribution to its mean over the window. Pages are seen in windows of 512
-with the default stride, by the network alone (no scaling, no page context unless --context is given).
+D or B is set to zero, or its mean over the window replaces beta, the block's contribution, or the deep features F_3 and
+F_4. Pages are seen in windows of 512 with the default stride, by the network alone (no scaling, no page context unless
+--context is given).
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def test_the_use_of_each_route_is_printed_on_request(scan):
     assert result.exit_code == 0
     lines = {line.split()[0]: line.split()[1:] for line in result.stdout.splitlines()[2:]}
     assert lines["whole"][0] == "0.000"
-    assert {"D=0", "B=0", "beta=mean", "block=mean"} <= lines.keys()
+    assert {"D=0", "B=0", "beta=mean", "block=mean", "deep=mean"} <= lines.keys()
     assert float(lines["B=0"][0]) > 0
     assert 0 <= float(lines["D=0"][1]) <= 100
 

@@ -1,4 +1,4 @@
-"""A network with part of its block replaced: each alteration changes what it says, and nothing else."""
+"""A network with a part replaced: each alteration changes what it says, and nothing else."""
 
 import pytest
 import torch
@@ -83,6 +83,18 @@ def test_without_background_a_centred_block_gives_d(fusion):
 
 def test_only_what_a_block_has_can_be_replaced():
     assert applicable(BlockConfig()) == ALTERATIONS
-    assert applicable(BlockConfig(routes="single")) == ("block=mean",)
+    assert applicable(BlockConfig(routes="single")) == ("block=mean", "deep=mean")
     for without_gate in ({"fusion": "concat"}, {"beta": "fixed"}):
-        assert applicable(BlockConfig(**without_gate)) == ("D=0", "B=0", "block=mean")
+        assert applicable(BlockConfig(**without_gate)) == ("D=0", "B=0", "block=mean", "deep=mean")
+
+
+@torch.no_grad()
+def test_without_deep_features_the_place_of_what_lies_at_strides_16_and_32_is_lost():
+    network = build()
+    seen = []
+    changed = altered(network, "deep=mean")
+    changed.decoder.decoder.register_forward_pre_hook(lambda _, inputs: seen.extend(inputs[0]))
+    changed(page())
+    shallow, deep = seen[:2], seen[2:]
+    assert all(feature.std((2, 3)).max() > 1e-4 for feature in shallow)
+    assert all(feature.std((2, 3)).max() < 1e-5 for feature in deep)

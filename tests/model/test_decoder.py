@@ -28,12 +28,24 @@ def test_a_projection_before_enlarging_equals_one_after() -> None:
     torch.testing.assert_close(stage(deep, skip), expected)
 
 
+def test_deep_features_count_as_much_as_shallow_ones_that_are_a_hundred_times_larger() -> None:
+    torch.manual_seed(0)
+    stage = ProjectingStage(24, 16, 10).train()
+    deep, skip = torch.randn(2, 4, 24, 8, 12) * 0.1, torch.randn(2, 4, 16, 16, 24) * 10
+    with torch.no_grad():
+        result = stage(deep[0], skip[0])
+        by_deep, by_skip = stage(deep[1], skip[0]) - result, stage(deep[0], skip[1]) - result
+    assert 0.3 < by_deep.std() / by_skip.std() < 3
+
+
 def test_projections_cost_less_and_fold_for_inference() -> None:
     block = BlockConfig(width=8)
     plain = ModelConfig(encoder="convnext_atto", decoder=(64, 32, 16), block=block)
     config = ModelConfig(encoder="convnext_atto", decoder=(64, 32, 16), block=block, projected=True)
     assert gflops(config, 64) < gflops(plain, 64)
-    network = DRMamba(config).eval()
+    network = DRMamba(config)
     page = torch.rand(1, 3, 64, 64)
+    network.train()(page.expand(2, -1, -1, -1))  # the running statistics are no longer those of the start
+    network.eval()
     with torch.no_grad():
         torch.testing.assert_close(fused(network)(page).logits, network(page).logits, rtol=1e-3, atol=1e-4)

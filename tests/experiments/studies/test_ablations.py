@@ -74,7 +74,14 @@ def test_rows_are_trained_scored_recorded_and_resumed(years: Path, tmp_path: Pat
     assert record["updates"] == 1
     assert [(p["year"], p["name"]) for p in record["pages"]["held_out"]] == [("2003", "a"), ("2003", "b")]
     assert [p["year"] for p in record["pages"]["kept_out"]] == ["2002", "2002"]
-    assert {p["part"] for p in record["usage"]} == {"whole", "D=0", "B=0", "beta=mean", "block=mean"}
+    assert {p["part"] for p in record["usage"]} == {
+        "whole",
+        "D=0",
+        "B=0",
+        "beta=mean",
+        "block=mean",
+        "deep=mean",
+    }
     assert {p["year"] for p in record["usage"]} == {"2002"}
     assert str(tmp_path) not in json.dumps(record)  # no path of this machine
     other = json.loads((root / "records" / "A2-2003-0.json").read_text())

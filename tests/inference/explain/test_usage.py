@@ -40,13 +40,13 @@ def test_the_pixels_that_change_are_those_of_the_altered_network(page):
     network = build()
     pixels = centred_on_its_median(network, image)
     parts = route_usage(network, [lambda: (image, truth)], PROTOCOLS["paper"], EngineConfig(device="cpu"))[0]
-    assert [part.part for part in parts] == ["whole", "D=0", "B=0", "beta=mean", "block=mean"]
+    assert [part.part for part in parts] == ["whole", "D=0", "B=0", "beta=mean", "block=mean", "deep=mean"]
     assert parts[0].pixels == 0
     with torch.no_grad():
         whole, other = (net(pixels).logits[0] > 0 for net in (network, altered(network, "block=mean")))
     want = 100 * (whole != other).float().mean().item()
     assert want > 0.05
-    assert parts[-1].pixels == pytest.approx(want, abs=0.05)
+    assert parts[4].pixels == pytest.approx(want, abs=0.05)
     hits = (whole.numpy() & truth).sum()
     assert parts[0].fm == pytest.approx(200 * hits / (whole.sum().item() + truth.sum()), abs=0.1)
 
@@ -56,4 +56,8 @@ def test_without_truth_there_is_no_score_and_one_route_has_one_part(page):
     parts = route_usage(
         build(routes="single"), [lambda: (image, None)], PROTOCOLS["paper"], EngineConfig(device="cpu")
     )[0]
-    assert [(part.part, part.fm) for part in parts] == [("whole", None), ("block=mean", None)]
+    assert [(part.part, part.fm) for part in parts] == [
+        ("whole", None),
+        ("block=mean", None),
+        ("deep=mean", None),
+    ]

@@ -1,7 +1,7 @@
-"""The use of each route: what changes on a page when a part of the block is replaced.
+"""The use of each route and of depth: what changes on a page when a part of the network is replaced.
 
-D or B is set to zero, beta or the block's contribution to its mean over the window. A part that can be replaced without
-a difference is a part that the network does not use.
+D or B is set to zero, or its mean over the window replaces beta, the block's contribution, or the deep features F_3 and
+F_4. A part that can be replaced without a difference is a part that the network does not use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ReadPage = Callable[[], tuple[RGB, Ink | None]]  # gives a page and, if it is kn
 
 @dataclass(frozen=True)
 class PartUsage:
-    """A page binarized with one part of the block replaced."""
+    """A page binarized with one part of the network replaced."""
 
     part: str
     pixels: float  # percentage of pixels that differ from the whole network's
