@@ -30,9 +30,9 @@ def enlarged(u: Tensor) -> Tensor:
 class ProjectingStage(nn.Module):
     """D_i as a 3 x 3 convolution of the sum of both inputs, each projected to the stage's width and normalized.
 
-    Without the normalizations the sum was the shallow features alone: the projection of F_2 varied 7 to 49 times as much
-    over a window as that of U_4 (docs/experiments.md). The deep features are projected before they are enlarged, which
-    gives the same and costs a quarter.
+    Without the normalizations the sum was the shallow features alone: the projection of F_2 varied 7 to 49 times as
+    much over a window as that of U_4 (docs/experiments.md). The deep features are projected before they are enlarged,
+    which gives the same and costs a quarter.
     """
 
     def __init__(self, deep: int, skip: int, width: int) -> None:
