@@ -20,7 +20,7 @@ class Darkness(nn.Module):
 
     def forward(self, image, *, suppress=1.0, maps=False):  # noqa: ARG002
         logits = (0.5 - 0.2 * (suppress - 1) - image.mean(1)) * self.slope
-        return Output(logits, logits, None)
+        return Output(logits, (logits,), None)
 
 
 def binarizer(config=None, **engine):

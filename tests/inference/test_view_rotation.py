@@ -37,7 +37,7 @@ class Level(Darkness):
         grey = image.mean(1)
         level = grey.mean(2).var(1) > grey.mean(1).var(1)
         logits = torch.where(level[:, None, None], found, torch.full_like(found, -20.0))
-        return Output(logits, logits, None)
+        return Output(logits, (logits,), None)
 
 
 def binarizer(network: nn.Module) -> Binarizer:

@@ -11,7 +11,7 @@ from drmamba.losses import terms
 from drmamba.losses.compound import compound
 
 
-def batch() -> tuple[torch.Tensor, torch.Tensor, dict[str, torch.Tensor]]:
+def batch() -> tuple[torch.Tensor, tuple[torch.Tensor, ...], dict[str, torch.Tensor]]:
     torch.manual_seed(1)
     ink = (torch.rand(2, 16, 16) < 0.3).float()
     targets = {
@@ -20,7 +20,7 @@ def batch() -> tuple[torch.Tensor, torch.Tensor, dict[str, torch.Tensor]]:
         "skeleton": ink,
         "band": torch.ones_like(ink),
     }
-    return torch.randn(2, 16, 16), torch.randn(2, 4, 4), targets
+    return torch.randn(2, 16, 16), (torch.randn(2, 4, 4), torch.randn(2, 2, 2)), targets
 
 
 def test_the_papers_weights() -> None:
@@ -50,9 +50,10 @@ def test_bfloat16_logits_give_a_float32_loss() -> None:
     logits, auxiliary, targets = batch()
     logits = logits.bfloat16().requires_grad_()
     with torch.autocast("cpu", torch.bfloat16):
-        loss = compound(logits, auxiliary.bfloat16(), targets, LossConfig())
+        loss = compound(logits, [values.bfloat16() for values in auxiliary], targets, LossConfig())
     assert loss.total.dtype == torch.float32
-    exact = compound(logits.detach().float(), auxiliary.bfloat16().float(), targets, LossConfig())
+    rounded = [values.bfloat16().float() for values in auxiliary]
+    exact = compound(logits.detach().float(), rounded, targets, LossConfig())
     torch.testing.assert_close(loss.total.detach(), exact.total)
     loss.total.backward()
     assert logits.grad is not None
@@ -70,7 +71,7 @@ def test_descending_the_loss_finds_the_ink() -> None:
     optimizer = torch.optim.Adam([logits], lr=0.3)
     for _ in range(60):
         optimizer.zero_grad()
-        compound(logits, torch.zeros(1, 6, 6), targets, LossConfig()).total.backward()
+        compound(logits, [torch.zeros(1, 6, 6)], targets, LossConfig()).total.backward()
         optimizer.step()
     assert torch.equal(logits > 0, targets["ink"] > 0)
 
@@ -83,18 +84,20 @@ def test_wrong_weights_are_refused() -> None:
 
 
 def test_nothing_is_learned_where_the_truth_is_unknown() -> None:
-    logits, auxiliary, targets = batch()
-    logits.requires_grad_()
-    auxiliary.requires_grad_()
+    logits, (auxiliary, deep), targets = batch()
+    for values in (logits, auxiliary, deep):
+        values.requires_grad_()
     unknown = torch.zeros(2, 16, 16)
     unknown[:, 4:12, 4:12] = 1
-    compound(logits, auxiliary, targets | {"unknown": unknown}, LossConfig()).total.backward()
+    compound(logits, (auxiliary, deep), targets | {"unknown": unknown}, LossConfig()).total.backward()
     assert logits.grad is not None
     assert auxiliary.grad is not None
+    assert deep.grad is not None
     assert not logits.grad[:, 4:12, 4:12].any()
     assert logits.grad[:, :4].any()
     assert not auxiliary.grad[:, 1:3, 1:3].any()
     assert auxiliary.grad[:, 0].all()
+    assert not deep.grad.any()  # each of its four positions sees a part of it
 
 
 def test_a_known_truth_changes_nothing() -> None:
@@ -102,3 +105,9 @@ def test_a_known_truth_changes_nothing() -> None:
     with_mask = targets | {"unknown": torch.zeros(2, 16, 16)}
     one, other = (compound(logits, auxiliary, each, LossConfig()).total for each in (targets, with_mask))
     assert torch.equal(one, other)
+
+
+def test_every_auxiliary_head_counts_alike() -> None:
+    logits, auxiliary, targets = batch()
+    expected = sum(terms.auxiliary(values, targets["ink"]) for values in auxiliary)
+    torch.testing.assert_close(compound(logits, auxiliary, targets, LossConfig()).parts["aux"], expected)

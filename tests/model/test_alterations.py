@@ -76,7 +76,7 @@ def test_an_even_block_adds_the_same_everywhere(residual):
 def test_without_background_a_centred_block_gives_d(fusion):
     network = build(centred=True, fusion=fusion)
     D = network(page(), maps=True).maps.D
-    u = network.decoded(page())
+    *_, u = network.stages(page())
     alone = network.block._output(u, D.flatten(2).transpose(1, 2))
     torch.testing.assert_close(altered(network, "B=0").block(u)[0], alone, rtol=1e-4, atol=1e-5)
 

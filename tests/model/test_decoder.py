@@ -17,7 +17,7 @@ ENCODER, WIDTHS = (8, 12, 16, 24), (10, 6, 4)
 def test_stages_meet_the_skipped_features_at_their_resolution(projected: bool) -> None:
     decoder = Decoder(ENCODER, WIDTHS, projected=projected)
     features = [torch.rand(2, width, 32 // 2**i, 48 // 2**i) for i, width in enumerate(ENCODER)]
-    assert decoder(features).shape == (2, 4, 32, 48)
+    assert [u.shape for u in decoder(features)] == [(2, 10, 8, 12), (2, 6, 16, 24), (2, 4, 32, 48)]
 
 
 def test_a_projection_before_enlarging_equals_one_after() -> None:

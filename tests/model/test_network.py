@@ -132,6 +132,7 @@ VARIANTS = {
     "eight directions": small(block=BlockConfig(width=16, directions=8)),
     "no detail": small(detail=DetailConfig(enabled=False, width=8, head_width=8, dilations=(1,), fold=2)),
     "plain": small(detail=DetailConfig(plain=True)),
+    "deep supervision": small(deep_supervision=True),
     "output gate": small(block=BlockConfig(width=16, routes="single", output_gate=True)),
     "unfolded": small(detail=DetailConfig(width=8, head_width=8, dilations=(1,), fold=1)),
     "efficientnet": small(encoder="efficientnet_lite0"),
@@ -139,12 +140,25 @@ VARIANTS = {
 }
 
 
+class TestDeepSupervision:
+    def test_heads_at_strides_4_8_and_16_in_training_only(self):
+        network = build(small(deep_supervision=True))
+        assert [head.shape for head in network(page()).auxiliary] == [(1, 16, 24)]
+        heads = network.train()(torch.cat([page(), page()])).auxiliary
+        assert [head.shape for head in heads] == [(2, 16, 24), (2, 8, 12), (2, 4, 6)]
+
+    def test_the_result_does_not_depend_on_it(self):
+        with_heads, without = build(small(deep_supervision=True)), build(small())
+        without.load_state_dict(with_heads.state_dict(), strict=False)
+        assert torch.equal(with_heads(page()).logits, without(page()).logits)
+
+
 class TestAblations:
     @pytest.mark.parametrize("name", VARIANTS)
     def test_builds_and_every_parameter_learns(self, name):
         network = build(VARIANTS[name]).train()
         output = network(torch.cat([page(64, 64), 1 - page(64, 64)]))
-        (output.logits.square().mean() + output.auxiliary.square().mean()).backward()
+        sum(logits.square().mean() for logits in (output.logits, *output.auxiliary)).backward()
         idle = [n for n, p in network.named_parameters() if p.grad is None or not p.grad.isfinite().all()]
         assert idle == []
 

@@ -80,6 +80,7 @@ class ModelConfig(Config):
     encoder: str = "convnext_tiny"
     decoder: tuple[int, int, int] = (384, 144, 96)  # channels of U_4, U_3, U_2
     projected: bool = False  # whether a decoder stage projects its inputs to its own width first
+    deep_supervision: bool = False  # whether U_4 and U_3, too, learn where there is ink
     context: Literal[0, 4, 8] = 0  # factor by which the page is reduced for page context; 0 stands for none
     conventions: tuple[Convention, ...] = ()  # ink conventions that the network can choose from
     # Pixels; pages whose strokes are much narrower are enlarged to this width. A network that has learned from narrow
@@ -104,6 +105,7 @@ PRESETS: dict[str, ModelConfig] = {
         encoder="pplcnetv4_small",
         decoder=(128, 64, 48),
         projected=True,
+        deep_supervision=True,
         context=4,
         conventions=CONVENTIONS,
         block=BlockConfig(width=48, centred=True, horizons=(4.0, 128.0)),

@@ -57,7 +57,7 @@ class Core(nn.Module):
             found = network.context.see((levels / LEVELS - network.mean) / network.std)
         if context_3 is not None and context_4 is not None:
             features[2:] = features[2] + context_3, features[3] + context_4
-        u = network.decoder(features, () if convention is None else network.offsets(convention))
+        *_, u = network.decoder(features, () if convention is None else network.offsets(convention))
         o, D, B, beta = self.block(u, suppress)
         return network.reconstruction(o, levels), D, B, beta, *found
 

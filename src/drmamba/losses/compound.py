@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -24,16 +24,17 @@ class CompoundLoss:
 
 
 def compound(
-    logits: Tensor, auxiliary: Tensor, targets: Mapping[str, Tensor], config: LossConfig
+    logits: Tensor, auxiliary: Sequence[Tensor], targets: Mapping[str, Tensor], config: LossConfig
 ) -> CompoundLoss:
-    """Compare logits (B, H, W) and auxiliary logits (B, h, w) with the targets of their crops.
+    """Compare logits (B, H, W) and those of each auxiliary head, (B, h, w), with the targets of their crops.
 
     Where the targets are `unknown`, whatever the network says is right. A term whose weight is 0 is not computed.
     Everything is computed in float32, whatever type autocast gave the logits.
     """
-    P, P_aux, y = logits.float(), auxiliary.float(), targets["ink"]
+    y = targets["ink"]
+    P, *P_aux = (values.float() for values in (logits, *auxiliary))
     if "unknown" in targets:
-        P, P_aux = (settled(values, y, targets["unknown"]) for values in (P, P_aux))
+        P, *P_aux = (settled(values, y, targets["unknown"]) for values in (P, *P_aux))
     p = P.sigmoid()
     evaluate: dict[str, Callable[[], Tensor]] = {
         "sdf": lambda: terms.sdf(P, targets["distance"], config.saturation),
@@ -42,7 +43,7 @@ def compound(
         "pfm": lambda: terms.pseudo_f(p, y, targets["skeleton"]),
         "cldice": lambda: terms.cldice(p, y, targets["skeleton"], config.thinning),
         "bnd": lambda: terms.boundary(p, y, targets["band"]),
-        "aux": lambda: terms.auxiliary(P_aux, y),
+        "aux": lambda: sum((terms.auxiliary(values, y) for values in P_aux), start=P.new_zeros(())),
     }
     weights = {name: getattr(config, name) for name in evaluate}
     values = {name: term() for name, term in evaluate.items() if weights[name]}

@@ -65,7 +65,7 @@ class _ShallowDecoder(nn.Module):
         super().__init__()
         self.decoder = decoder
 
-    def forward(self, features: list[Tensor], offsets: Sequence[Tensor] = ()) -> Tensor:
+    def forward(self, features: list[Tensor], offsets: Sequence[Tensor] = ()) -> tuple[Tensor, ...]:
         even = [f.mean((2, 3), keepdim=True).expand_as(f).contiguous() for f in features[2:]]
-        u: Tensor = self.decoder([*features[:2], *even], offsets)
-        return u
+        stages: tuple[Tensor, ...] = self.decoder([*features[:2], *even], offsets)
+        return stages

@@ -66,11 +66,12 @@ class Decoder(nn.Module):
             for deep, skip, width in zip(inputs, skips, widths, strict=True)
         )
 
-    def forward(self, features: list[Tensor], offsets: Sequence[Tensor] = ()) -> Tensor:
-        """F_1 to F_4 to U_2; `offsets`, one per stage, are added to U_4, U_3 and U_2."""
-        u = features[-1]
+    def forward(self, features: list[Tensor], offsets: Sequence[Tensor] = ()) -> tuple[Tensor, ...]:
+        """F_1 to F_4 to U_4, U_3 and U_2; `offsets`, one per stage, are added to them."""
+        u, stages = features[-1], []
         for number, (fuse, skip) in enumerate(zip(self.fuse, features[-2::-1], strict=True)):
             u = fuse(u, skip) if self.projected else fuse(torch.cat([enlarged(u), skip], 1))
             if offsets:
                 u = u + offsets[number]
-        return u
+            stages.append(u)
+        return tuple(stages)

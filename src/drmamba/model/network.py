@@ -25,7 +25,8 @@ class Output(NamedTuple):
     """The result of one forward pass."""
 
     logits: Tensor  # P: (B, H, W), ink where positive
-    auxiliary: Tensor  # (B, h, w) at stride 4, for deep supervision
+    # For deep supervision: (B, h, w) from O_DR at stride 4; in training with `deep_supervision` also from U_3 and U_4.
+    auxiliary: tuple[Tensor, ...]
     maps: Maps | None  # D, B and beta, if requested
 
 
@@ -66,6 +67,9 @@ class DRMamba(nn.Module):
         self.decoder = Decoder(facts.widths, config.decoder, projected=config.projected)
         self.block = DualRouteBlock(config.decoder[-1], config.block, backend)
         self.auxiliary = nn.Conv2d(config.decoder[-1], 1, 1)
+        self.deep_auxiliary = nn.ModuleList(
+            nn.Conv2d(width, 1, 1) for width in reversed(config.decoder[:-1]) if config.deep_supervision
+        )
         self.reconstruction = build_reconstruction(config.decoder[-1], config.detail)
 
     def forward(
@@ -90,10 +94,13 @@ class DRMamba(nn.Module):
         padded = _padded(image)
         if isinstance(page, Tensor):
             page = self.look(page)
-        u = self.decoded(padded, convention, page, place, visible)
+        *deep, u = self.stages(padded, convention, page, place, visible)
         o, seen = self.block(u, suppress=suppress, maps=maps)  # Eqs. (5)-(12)
         logits = self.reconstruction(o, padded)  # Eqs. (13)-(16)
-        return Output(logits[:, :height, :width], self.auxiliary(o)[:, 0], seen)
+        auxiliary = [self.auxiliary(o)[:, 0]]
+        if self.training and self.deep_auxiliary:
+            auxiliary += [head(v)[:, 0] for head, v in zip(self.deep_auxiliary, reversed(deep), strict=True)]
+        return Output(logits[:, :height, :width], tuple(auxiliary), seen)
 
     def look(self, reduced: Tensor) -> PageFeatures | None:
         """The page features for windows, from the reduced page (B, 3, h, w); None without page context."""
@@ -109,7 +116,7 @@ class DRMamba(nn.Module):
     ) -> Routes:
         """The forward pass up to the maps; `fuse` continues from there, any number of times."""
         padded = _padded(image)
-        u = self.decoded(padded, convention, page, place)
+        *_, u = self.stages(padded, convention, page, place)
         _, maps = self.block(u, maps=True)
         return Routes(padded, u, maps, (image.shape[-2], image.shape[-1]))
 
@@ -120,20 +127,20 @@ class DRMamba(nn.Module):
         logits: Tensor = self.reconstruction(o, routes.page)
         return logits[:, :height, :width]
 
-    def decoded(
+    def stages(
         self,
         padded: Tensor,
         convention: int | Tensor = 0,
         page: PageFeatures | None = None,
         place: Tensor | None = None,
         visible: Tensor | None = None,
-    ) -> Tensor:
-        """U_2 of windows whose sides are multiples of the largest stride."""
+    ) -> tuple[Tensor, ...]:
+        """U_4, U_3 and U_2 of windows whose sides are multiples of the largest stride."""
         features = self.encoder((padded - self.mean) / self.std)  # Eq. (1)
         if self.context is not None and page is not None and place is not None:
             features = self.context(features, page, place, visible)
-        u: Tensor = self.decoder(features, self.offsets(convention))  # Eqs. (2)-(4)
-        return u
+        stages: tuple[Tensor, ...] = self.decoder(features, self.offsets(convention))  # Eqs. (2)-(4)
+        return stages
 
     def offsets(self, convention: int | Tensor) -> Sequence[Tensor]:
         """What an ink convention adds to U_4, U_3 and U_2, each (1 or B, channels, 1, 1).
