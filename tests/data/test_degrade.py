@@ -20,7 +20,7 @@ TAKES_INK_AWAY = {"holes", "erased", "margin"}
 class MaterialSource:
     """Striped versos and procedural sheets."""
 
-    def verso(self, rng: np.random.Generator, shape: tuple[int, int]) -> Ink:  # noqa: ARG002
+    def verso(self, rng: np.random.Generator, shape: tuple[int, int], *, fine: bool = True) -> Ink:  # noqa: ARG002
         stripes: Ink = np.broadcast_to((np.arange(shape[1]) % 16 < 4)[None], shape)
         return stripes
 
@@ -119,13 +119,26 @@ def test_bleed_through_is_mirrored_and_weaker_than_ink() -> None:
     verso[40:60, 100:112] = True  # right on the back: left on the front
     mirrored = verso[:, ::-1]
     for seed in range(10):
-        after = ink_damage.bleed_through(page, verso, np.random.default_rng(seed))
+        after = ink_damage.bleed_through(page, lambda *_, **__: verso, np.random.default_rng(seed))
         fresh = mirrored & ~page.ink
         shade = (page.image - after.image)[fresh].mean()
         elsewhere = (page.image - after.image)[verso & ~page.ink].mean()
         assert shade >= 0
         assert elsewhere < 1e-3
         assert after.image[fresh].mean() > page.image[page.ink].mean() + 0.05
+
+
+def test_sharp_bleed_through_has_a_fine_verso() -> None:
+    page = written()
+    asked = []
+
+    def verso(rng: np.random.Generator, shape: tuple[int, int], *, fine: bool) -> Ink:  # noqa: ARG001
+        asked.append(fine)
+        return np.zeros(shape, bool)
+
+    for seed in range(40):
+        ink_damage.bleed_through(page, verso, np.random.default_rng(seed))
+    assert 10 < sum(asked) < 40
 
 
 def test_layers_put_the_page_back_together() -> None:

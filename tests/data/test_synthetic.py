@@ -226,7 +226,9 @@ def test_versos_are_ink_and_kinds_can_be_switched_off() -> None:
     only = SyntheticConfig(**{kind: float(kind == "papyrus") for kind in PAGE_KINDS})
     maker = Synthesizer(only, PaperTextures())
     assert {maker._kind(np.random.default_rng(seed)) for seed in range(20)} == {"papyrus"}
-    assert any(maker.verso(np.random.default_rng(seed), (101, 77)).any() for seed in range(3))
-    assert maker.verso(np.random.default_rng(0), (101, 77)).shape == (101, 77)
+    for fine in (False, True):
+        versos = [maker.verso(np.random.default_rng(seed), (101, 77), fine=fine) for seed in range(3)]
+        assert any(verso.any() for verso in versos)
+        assert {verso.shape for verso in versos} == {(101, 77)}
     with pytest.raises(ConfigError, match="one must be above 0"):
         SyntheticConfig(**dict.fromkeys(PAGE_KINDS, 0.0))

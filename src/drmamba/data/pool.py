@@ -81,8 +81,8 @@ class PagePool:
             np.multiply(picture, np.float32(1 / 255), dtype=np.float32), ink
         ), stored.convention
 
-    def verso(self, rng: np.random.Generator, shape: tuple[int, int]) -> Ink:
-        """The ink of a random page; one in ten is transposed, and one in ten is mirrored."""
+    def verso(self, rng: np.random.Generator, shape: tuple[int, int], *, fine: bool = True) -> Ink:  # noqa: ARG002
+        """The ink of a random page, always fine; one in ten is transposed, and one in ten is mirrored."""
         coverage = self.page(rng).ink
         side = max(shape)
         piece = window(coverage, *_corner(rng, coverage.shape, (side, side)), (side, side))

@@ -24,8 +24,8 @@ __all__ = ["DEGRADATIONS", "Degradation", "MaterialSource", "degrade"]
 class MaterialSource(Protocol):
     """A supply of material for degradations: the ink of other pages, and blank sheets."""
 
-    def verso(self, rng: np.random.Generator, shape: tuple[int, int]) -> Ink:
-        """The ink of another page, which shows through from the back."""
+    def verso(self, rng: np.random.Generator, shape: tuple[int, int], *, fine: bool = True) -> Ink:
+        """The ink of another page, which shows through from the back; it may be coarse unless it must be `fine`."""
 
     def sheet(self, rng: np.random.Generator, shape: tuple[int, int]) -> Picture:
         """A blank sheet."""
@@ -46,7 +46,7 @@ DEGRADATIONS: dict[str, Degradation] = {
     "recoloured": _alone(ink.recoloured),
     "faint": _alone(ink.faint),
     "rulings": _alone(paper.rulings),
-    "bleed_through": lambda page, rng, source: ink.bleed_through(page, source.verso(rng, page.shape), rng),
+    "bleed_through": lambda page, rng, source: ink.bleed_through(page, source.verso, rng),
     "foxing": _alone(paper.foxing),
     "stain": _alone(paper.stain),
     "blots": _alone(paper.blots),

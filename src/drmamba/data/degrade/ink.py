@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ BLOCK = 8  # pixels; side of the blocks within which the paper under ink is take
 LEAST_CONTRAST = 0.05  # share of the paper's brightness by which faded ink remains darker
 WIDE = 512  # pixels; a region with sides of this length or more shows ink and bleed-through beside each other
 WRITTEN = 0.03  # share of ink from which a smaller crop does, too
-SHARP = 0.25  # share of these with bleed-through on which it is sharp
+SHARP = 0.4  # share of these with bleed-through on which it is sharp
+FINE = 1.3  # pixels; hairlines and corners of the other side survive a blur of less than this
 TWO_HANDS = 0.3  # share of the faded pages of which only some lines are pale, as if written by another hand
 
 Colour = NDArray[np.float32]  # (3,), one value per channel
@@ -60,7 +61,13 @@ def _scale(rng: np.random.Generator, shape: tuple[int, int], low: float, high: f
     return float(np.exp(rng.uniform(np.log(low), np.log(max(high, 0.33 * max(shape))))))
 
 
-def bleed_through(page: LabelledPage, verso: Ink, rng: np.random.Generator) -> LabelledPage:
+class Verso(Protocol):
+    """Draws the ink of another page."""
+
+    def __call__(self, rng: np.random.Generator, shape: tuple[int, int], *, fine: bool) -> Ink: ...
+
+
+def bleed_through(page: LabelledPage, verso: Verso, rng: np.random.Generator) -> LabelledPage:
     """Let the ink of the other side show through, mirrored, blurred and in patches.
 
     The stronger it is, the softer it is, because only softness, mirroring and paleness distinguish it from ink. On some
@@ -71,7 +78,7 @@ def bleed_through(page: LabelledPage, verso: Ink, rng: np.random.Generator) -> L
     beside = min(page.shape) >= WIDE or page.ink.mean() >= WRITTEN
     if beside and rng.random() < SHARP:
         strength, sigma = rng.uniform(0.2, 0.6), rng.uniform(0.4, 1.0)
-    shape = _soft(verso[:, ::-1], sigma)
+    shape = _soft(verso(rng, page.shape, fine=sigma < FINE)[:, ::-1], sigma)
     patches = clouds(rng, page.shape, _scale(rng, page.shape, 40, 200), octaves=2)
     patches = smoothstep(patches, -1.8, rng.uniform(0, 1))
     if rng.random() < 0.5:

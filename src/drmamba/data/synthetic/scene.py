@@ -148,16 +148,21 @@ class Synthesizer:
             return replace(config, faint=0.3 * config.faint)
         return config
 
-    def verso(self, rng: np.random.Generator, shape: tuple[int, int]) -> Ink:
-        """The ink of another page, drawn at half size because it will be blurred."""
-        half = (shape[0] + 1) // 2, (shape[1] + 1) // 2
+    def verso(self, rng: np.random.Generator, shape: tuple[int, int], *, fine: bool = True) -> Ink:
+        """The ink of another page; if it need not be fine, it is drawn at half size, which is faster.
+
+        Half the size loses hairlines. Without them even sharp bleed-through would not look like ink.
+        """
+        drawn = shape if fine else ((shape[0] + 1) // 2, (shape[1] + 1) // 2)
         if rng.random() < 0.2:
             kind = VERSOS[int(rng.integers(len(VERSOS)))]
-            drawn = [layer.coverage for layer in self._layers(rng, half, kind, whole=False)]
-            text = np.max([np.zeros(half, np.float32), *drawn], 0)  # nothing may be drawn in a small window
+            layers = [layer.coverage for layer in self._layers(rng, drawn, kind, whole=False)]
+            text = np.max([np.zeros(drawn, np.float32), *layers], 0)  # nothing may be drawn in a small window
         else:
-            text = self._text(rng, half, PAGE_KINDS[int(rng.integers(3))], scale=0.5)
-        large = Image.fromarray((text * 255).astype(np.uint8)).resize((2 * half[1], 2 * half[0]))
+            text = self._text(rng, drawn, PAGE_KINDS[int(rng.integers(3))], scale=1 if fine else 0.5)
+        if fine:
+            return text >= np.float32(0.5)
+        large = Image.fromarray((text * 255).astype(np.uint8)).resize((2 * drawn[1], 2 * drawn[0]))
         return np.asarray(large)[: shape[0], : shape[1]] >= 128
 
     def sheet(self, rng: np.random.Generator, shape: tuple[int, int]) -> Picture:
