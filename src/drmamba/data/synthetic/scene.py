@@ -161,7 +161,8 @@ class Synthesizer:
         else:
             text = self._text(rng, drawn, PAGE_KINDS[int(rng.integers(3))], scale=1 if fine else 0.5)
         if fine:
-            return text >= np.float32(0.5)
+            ink: Ink = text >= np.float32(0.5)
+            return ink
         large = Image.fromarray((text * 255).astype(np.uint8)).resize((2 * drawn[1], 2 * drawn[0]))
         return np.asarray(large)[: shape[0], : shape[1]] >= 128
 
