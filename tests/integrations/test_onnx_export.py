@@ -116,7 +116,8 @@ def test_an_export_that_differs_is_not_left(tmp_path, monkeypatch, difference):
     "block",
     [
         BlockConfig(width=8, routes="single", directions=1, output_gate=True),
-        BlockConfig(width=8, fusion="concat", decay="shared", centred=True),
+        BlockConfig(width=8, fusion="concat", decay="shared"),
+        BlockConfig(width=8, fusion="concat", centred=True),
         BlockConfig(width=8, fusion="add", beta="fixed"),
     ],
 )
