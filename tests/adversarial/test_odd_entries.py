@@ -164,7 +164,8 @@ def hostile_pdf(path):
     with pikepdf.new() as pdf:
         many = pikepdf.Object.parse(b"[" + b"[[0]]" * 200_000 + b"]")
         pdf.docinfo["/drmamba"] = "{}"
-        pdf.docinfo["/Kept"] = many  # The parser may take an object that needs too much memory for an empty one.
+        # The parser may take an object that needs too much memory for an empty one, so the record is part of it.
+        pdf.docinfo["/Kept"] = many
         pdf.save(path, object_stream_mode=pikepdf.ObjectStreamMode.generate, compress_streams=True)
 
 
