@@ -18,7 +18,7 @@ BLOCK = 8  # pixels; side of the blocks within which the paper under ink is take
 LEAST_CONTRAST = 0.05  # share of the paper's brightness by which faded ink remains darker
 WIDE = 512  # pixels; a region with sides of this length or more shows ink and bleed-through beside each other
 WRITTEN = 0.03  # share of ink from which a smaller crop does, too
-SHARP = 0.4  # share of these with bleed-through on which it is sharp
+SHARP = 0.25  # share of these with bleed-through on which it is sharp
 FINE = 1.3  # pixels; hairlines and corners of the other side survive a blur of less than this
 TWO_HANDS = 0.3  # share of the faded pages of which only some lines are pale, as if written by another hand
 
