@@ -10,10 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from drmamba.config import STRIDES
 from drmamba.model.detail import Reconstruction, Sobel
 from drmamba.model.efficientnet import SameConv2d
 from drmamba.model.network import DRMamba
-from drmamba.model.pplcnet import SqueezeExcitation, Stem
+from drmamba.model.pplcnet import WIDTHS, SqueezeExcitation, Stem
 
 LEVELS = 255.0  # the level of white
 CHANNEL_BLOCK = 16  # channels; ONNX Runtime leaves its blocked layout for a convolution of fewer
@@ -82,15 +83,33 @@ class ExportedStem(nn.Module):
 
 
 class ExportedExcitation(nn.Module):
-    """Squeeze-and-excitation with ONNX's own pooling, which ONNX Runtime knows in its blocked layout."""
+    """Squeeze-and-excitation with ONNX's own pooling, which ONNX Runtime knows in its blocked layout.
+
+    ONNX Runtime adds up a whole map one position after the other, which rounds the mean of a large map to five digits.
+    The mean of the means of cells, of one size because windows are padded to multiples of the largest stride, is exact
+    to seven.
+    """
 
     def __init__(self, module: SqueezeExcitation) -> None:
         super().__init__()
         self.convolutions = module.convolutions
+        squeeze = module.convolutions[0]
+        assert isinstance(squeeze, nn.Conv2d)
+        self.cell = STRIDES[-1] // STRIDES[WIDTHS.index(squeeze.in_channels)]
 
     def forward(self, x: Tensor) -> Tensor:
-        shape = (x.shape[0], x.shape[1], 1, 1)
-        mean = torch.onnx.ops.symbolic("GlobalAveragePool", (x,), dtype=x.dtype, shape=shape)
+        batch, channels, height, width = x.shape
+        attributes: Any = {"kernel_shape": [self.cell, self.cell], "strides": [self.cell, self.cell]}
+        cells = torch.onnx.ops.symbolic(
+            "AveragePool",
+            (x,),
+            attributes,
+            dtype=x.dtype,
+            shape=(batch, channels, height // self.cell, width // self.cell),
+        )
+        mean = torch.onnx.ops.symbolic(
+            "GlobalAveragePool", (cells,), dtype=x.dtype, shape=(batch, channels, 1, 1)
+        )
         gate: Tensor = self.convolutions(mean)
         return x * gate
 
