@@ -244,6 +244,31 @@ def test_text_of_the_contests_also_serves_for_the_convention_all(
     assert {int(made[index]["convention"]) for index in range(0, 120, 4)} == expected
 
 
+def test_lines_beside_the_text_of_the_contests_have_no_truth_under_all(tmp_path: Path) -> None:
+    """The contests call a rule paper; under `all` it would be ink, so neither is taught."""
+    ink, image = np.zeros((300, 300), bool), np.full((300, 300, 3), 210, np.uint8)
+    for left in range(20, 280, 12):
+        ink[100:116, left : left + 4] = True
+    image[ink] = 40
+    image[200:203] = 60  # a rule
+    (tmp_path / "2009" / "img").mkdir(parents=True)
+    (tmp_path / "2009" / "gt").mkdir()
+    Image.fromarray(image).save(tmp_path / "2009" / "img" / "1.png")
+    Image.fromarray(~ink).save(tmp_path / "2009" / "gt" / "1.png")
+    whole = DataConfig(
+        crop=256,
+        zoom=(1.0, 1.0),
+        rotated=0.0,
+        flips=(0.0, 0.0, 0.0),
+        degrade=replace(CONFIG.degrade, untouched=1.0),
+        region=RegionConfig(side=512),
+    )
+    for share, expected in ((1.0, True), (0.0, False)):
+        made = crops(find_pairs(tmp_path), replace(whole, contest_as_all=share))
+        assert any(bool(made[index]["unknown"].any()) for index in range(4)) is expected
+        assert all(not (made[index]["unknown"] * made[index]["ink"]).any() for index in range(4))
+
+
 def test_a_network_without_conventions_has_none_to_ask_for(pairs: list[Pair]) -> None:
     config = replace(CONFIG, synthetic_share=0.0, contest_as_all=1.0)
     assert "convention" not in crops(pairs, config, conventions=())[0]

@@ -22,6 +22,7 @@ from drmamba.data.pool import PagePool
 from drmamba.data.regions import Region, crop_shape, in_share, region_of
 from drmamba.data.synthetic import Synthesizer
 from drmamba.data.targets import targets
+from drmamba.data.unsettled import unsettled
 from drmamba.errors import DataError
 
 
@@ -32,7 +33,7 @@ class CropDataset(Dataset[dict[str, Tensor]]):
 
     An item holds `image` (3, H, W) in [0, 1] and the targets of `data.targets`, each (H, W), all float32. If
     `conventions` are given, it also holds `convention`, the index of the one that the targets follow, and with
-    synthetic pages under `all` the mask `unknown`, which is 1 where there is no truth. If the network
+    the convention `all` the mask `unknown`, which is 1 where there is no truth. If the network
     sees the reduced page (`context`), it also holds `page` (3, R, R), `place` (2,) and `visible` (), as
     `DRMamba.forward` takes them.
 
@@ -84,7 +85,7 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         item["image"] = _planes(page.image)
         if self.conventions:
             item["convention"] = torch.tensor(self.conventions.index(convention))
-        if self.synthesizer and "all" in self.conventions:
+        if "all" in self.conventions:
             unknown = np.zeros(page.shape, np.bool_) if page.unknown is None else page.unknown
             item["unknown"] = torch.from_numpy(unknown.astype(np.float32))
         return item | more
@@ -140,16 +141,20 @@ class CropDataset(Dataset[dict[str, Tensor]]):
             probabilities = replace(probabilities, margin=config.region.margin)
             if rng.random() < config.region.cleared:
                 page, probabilities = cleared(page, rng), probabilities_after(probabilities)
-        return degrade(page, rng, probabilities, self.pool), convention
+        degraded = degrade(page, rng, probabilities, self.pool)
+        return LabelledPage(degraded.image, degraded.ink, page.unknown), convention
 
     def _under_training_convention(
         self, rng: np.random.Generator, page: LabelledPage, convention: Convention
     ) -> tuple[LabelledPage, Convention]:
-        """A real page under the convention that it is trained with: the share `contest_as_all` becomes `all`."""
+        """A real page under the convention that it is trained with: the share `contest_as_all` becomes `all`.
+
+        Its text is ink under both. What else is printed or drawn there has no truth under `all`.
+        """
         share = self.config.contest_as_all
         if not share or "all" not in self.conventions or rng.random() >= share or convention == "all":
             return page, convention
-        return LabelledPage(page.image, true_outline(page)), "all"
+        return LabelledPage(page.image, true_outline(page), unsettled(page)), "all"
 
     def _turns(self, rng: np.random.Generator) -> int:
         """The number of quarter turns by which a page is rotated."""
