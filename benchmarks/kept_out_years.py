@@ -6,7 +6,9 @@
 Each row is a run: the settings in which it differs from the first run, and its scores, each the mean of the means of
 the kept-out years. Pages are binarized in windows of 512 with a stride of 448, by windows alone unless --context shows
 the network the whole page. The scores of every page are written to RUN/kept_out_years.json, or with --context to
-RUN/kept_out_years_context.json; --save also writes the binarized pages.
+RUN/kept_out_years_context.json; --save also writes the binarized pages. --both-protocols scores them as the folds of
+leave-one-year-out, by the paper's protocol, whose stride is 256, and by the default one, so that a model card can state
+both (`drmamba export --folds RUN/kept_out_years.json`).
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ from typing import Any
 
 from drmamba import checkpoint
 from drmamba.config import replace_values
-from drmamba.data.dibco import find_pairs
-from drmamba.files import write_atomic
+from drmamba.data.dibco import Pair, find_pairs
+from drmamba.experiments.report import as_json, settings, write_text
+from drmamba.experiments.studies.default_means import STORED, default_means
+from drmamba.experiments.studies.leave_one_out_report import DEFAULT_KEY, average
 from drmamba.training.run_data import evaluation_pages
 from drmamba.training.run_directory import RunDirectory
-from drmamba.training.scoring import VALIDATION_CONFIG, final_scores
+from drmamba.training.scoring import FINAL_CONFIG, VALIDATION_CONFIG, final_scores
 
 MEASURES = {
     "fm": "FM",
@@ -35,26 +39,32 @@ MEASURES = {
 Means = dict[str, dict[str, float]]  # by year, by measure
 
 
-def measured(folder: RunDirectory, data: Path, *, context: bool, save: bool) -> Means:
+def measured(folder: RunDirectory, data: Path, *, context: bool, save: bool, both: bool) -> Means:
     """Return the mean scores of each year that the run kept out, and write those of every page."""
     network, _ = checkpoint.load(folder.model)
     network.eval()
     name = "kept_out_years_context" if context else "kept_out_years"
-    config = replace_values(VALIDATION_CONFIG, {"context": context})
-    means: Means = {}
-    pages: list[dict[str, Any]] = []
-    for year in folder.config().data.validate_on:
-        result = final_scores(
-            network,
-            evaluation_pages([pair for pair in find_pairs(data) if pair.year == year]),
-            folder.root / name / year if save else None,
-            config=config,
-        )
-        means[year] = {measure: result["mean"][measure] for measure in MEASURES}
-        pages += result["pages"]
-    scores = json.dumps({"means": means, "pages": pages}, indent=1)
-    write_atomic(folder.root / f"{name}.json", scores.encode())
-    return means
+    config = replace_values(FINAL_CONFIG if both else VALIDATION_CONFIG, {"context": context})
+    run, ended = folder.config(), json.loads(folder.scores.read_text())
+    years: dict[str, dict[str, Any]] = {}
+    for year in run.data.validate_on:
+        pairs: list[Pair] = [pair for pair in find_pairs(data) if pair.year == year]
+        saved = folder.root / name / year if save else None
+        years[year] = {
+            **final_scores(network, evaluation_pages(pairs), saved, config=config),
+            "minutes": ended["minutes"],
+            "steps": ended["steps"],
+        }
+        if both:
+            years[year][DEFAULT_KEY] = default_means(folder.model, pairs, folder.root / year / STORED)
+    report = {"config": settings(run), "kept_out_together": True, "chosen_on": list(years), "years": years}
+    report["average"] = average(years)
+    if both:
+        report[f"{DEFAULT_KEY}_average"] = average(years, DEFAULT_KEY)
+    write_text(folder.root / f"{name}.json", as_json(report))
+    return {
+        year: {measure: scores["mean"][measure] for measure in MEASURES} for year, scores in years.items()
+    }
 
 
 def flat(values: dict[str, Any], before: str = "") -> dict[str, Any]:
@@ -87,6 +97,9 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, required=True, metavar="ROOT")
     parser.add_argument("--context", action="store_true", help="Show the network the whole page, reduced.")
+    parser.add_argument(
+        "--both-protocols", action="store_true", help="Score as folds are scored, by both protocols."
+    )
     parser.add_argument("--save", action="store_true", help="Write the binarized pages to the runs' folders.")
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN")
     args = parser.parse_args()
@@ -95,7 +108,7 @@ def main() -> None:
     print(f"| run | differs in | minutes | {' | '.join(MEASURES.values())} | FM by year |")
     print("|---" * (4 + len(MEASURES)) + "|")
     for folder in folders:
-        means = measured(folder, args.data, context=args.context, save=args.save)
+        means = measured(folder, args.data, context=args.context, save=args.save, both=args.both_protocols)
         print(row(folder, first, means), flush=True)
 
 

@@ -101,6 +101,19 @@ def test_half_the_size_with_scores_and_a_card(model, tmp_path):
     assert index[0]["results"][0]["metrics"][0] == {"type": "fm", "name": "FM", "value": 90.12}
 
 
+def test_a_recipe_may_be_judged_by_years_that_were_kept_out_together(model, tmp_path):
+    out, scores = tmp_path / "lite.safetensors", results(tmp_path / "r.json", kept_out_together=True)
+    assert export("-o", out, "--model", model, "--folds", scores).exit_code == 0
+    metrics = checkpoint.read_header(out)[1].metrics
+    assert metrics["years_kept_out_together"]["years"]["2018"]["fm"] == 89
+    assert "leave_one_year_out" not in metrics
+    card = out.with_suffix(".md").read_text()
+    assert "without any page of these years" in card
+    assert "one year at a time" not in card
+    assert "DIBCO 2018, 2019, kept out together" in card
+    assert "Updates, after the same start: 32." in card
+
+
 def test_what_cannot_be_released(model, tmp_path):
     (tmp_path / "bad.json").write_text('{"years": {"2018": {}}}')
     with pytest.raises(DataError, match=r"bad\.json is not a results\.json"):

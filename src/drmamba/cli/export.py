@@ -41,7 +41,8 @@ FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors"}
 @click.option(
     "--folds",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="With safetensors: state the scores in this results.json of `drmamba loo` with the same recipe.",
+    help="With safetensors: state the scores in this results.json of `drmamba loo` with the same recipe, or in the "
+    "kept_out_years.json of a run that kept years out.",
 )
 @click.option(
     "--notes", default="", help="With safetensors: add this remark about the recipe to the model card."

@@ -10,7 +10,10 @@ from drmamba.checkpoint import Provenance
 from drmamba.config import ModelConfig
 from drmamba.experiments.report import CONTEST, HEADINGS, as_markdown, number
 
-FOLDS = "leave_one_year_out"  # key of provenance.metrics with the scores of a release's folds
+# Keys of provenance.metrics with the scores of a release's recipe: those of one model for each year, which that model
+# did not see, or those of one model that saw none of several years.
+FOLDS = "leave_one_year_out"
+KEPT_OUT = "years_kept_out_together"
 DEFAULT_FM = "everyday_fm"  # key of a fold's FM by the default protocol, as in the first model files
 
 
@@ -87,12 +90,17 @@ The licence of the weights is {licence}. The terms of those who published the tr
 
 def _scores(provenance: Provenance) -> str:
     parts = []
-    if folds := provenance.metrics.get(FOLDS):
+    if folds := _recipe_scores(provenance):
         rows = [[year, *_row(means)] for year, means in folds["years"].items()]
         rows.append([f"average of {len(rows)}", *_row(folds["mean"])])
+        without = (
+            "without one year at a time, scored on the held-out year"
+            if FOLDS in provenance.metrics
+            else "without any page of these years, scored on them"
+        )
         parts.append(
-            "These are scores of the recipe, not of this file: the same training without one year at a time, scored "
-            "on the held-out year. This file was trained on pages of every year that is named under Data."
+            f"These are scores of the recipe, not of this file: the same training {without}. This file was trained on "
+            "pages of every year that is named under Data."
         )
         header = ["held-out year", "pages", *(HEADINGS[m] for m in CONTEST), "FM, default protocol"]
         parts.append(as_markdown(header, rows))
@@ -110,6 +118,11 @@ def _scores(provenance: Provenance) -> str:
     return "\n\n".join(parts) or "No scores are stated."
 
 
+def _recipe_scores(provenance: Provenance) -> dict[str, Any] | None:
+    found: dict[str, Any] | None = provenance.metrics.get(FOLDS) or provenance.metrics.get(KEPT_OUT)
+    return found
+
+
 def _row(means: dict[str, Any]) -> list[str]:
     default = means.get(DEFAULT_FM)
     measured = [number(float(means[m])) for m in CONTEST]
@@ -118,8 +131,10 @@ def _row(means: dict[str, Any]) -> list[str]:
 
 def _index(place: str, provenance: Provenance) -> list[dict[str, Any]]:
     """Return the scores on held-out pages in the form that the Hub reads."""
-    if folds := provenance.metrics.get(FOLDS):
-        name, means = "DIBCO, leave one year out", folds["mean"]
+    if folds := _recipe_scores(provenance):
+        kept_out = f"DIBCO {', '.join(folds['years'])}, kept out together"
+        name = "DIBCO, leave one year out" if FOLDS in provenance.metrics else kept_out
+        means = folds["mean"]
     elif provenance.held_out:
         name, means = f"DIBCO {provenance.held_out}", provenance.metrics
     else:

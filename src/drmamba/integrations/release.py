@@ -15,7 +15,7 @@ from drmamba.experiments.studies.leave_one_out_report import DEFAULT_KEY
 from drmamba.experiments.studies.run_series import incomplete
 from drmamba.files import sha256, write_atomic
 from drmamba.inference.models import EXPORTED
-from drmamba.integrations.card import DEFAULT_FM, FOLDS, card
+from drmamba.integrations.card import DEFAULT_FM, FOLDS, KEPT_OUT, card
 from drmamba.integrations.onnx import export, exportable
 
 
@@ -25,8 +25,8 @@ def release(model: Path, output: Path, *, folds: Path | None = None, notes: str 
     The export is made from the file that was written, so that both have the same weights. Networks that cannot be
     exported have none.
 
-    folds: the results.json of `drmamba loo` with the same recipe; a model that was trained on every page
-    has no scores of its own.
+    folds: the results.json of `drmamba loo` with the same recipe, or the kept_out_years.json of a run that kept several
+    years out; a model that was trained on every page has no scores of its own.
     """
     if output.exists() and output.samefile(model):
         raise CheckpointError(
@@ -37,7 +37,8 @@ def release(model: Path, output: Path, *, folds: Path | None = None, notes: str 
         raise CheckpointError(f"{model} is untrained, so nobody could use it")
     metrics = dict(provenance.metrics)
     if folds is not None:
-        metrics[FOLDS] = fold_scores(folds, network.config)
+        together, scores = fold_scores(folds, network.config)
+        metrics[KEPT_OUT if together else FOLDS] = scores
     if notes:
         provenance = replace(provenance, notes=f"{provenance.notes}. {notes}" if provenance.notes else notes)
     provenance = replace(provenance, metrics=metrics)
@@ -53,8 +54,11 @@ def release(model: Path, output: Path, *, folds: Path | None = None, notes: str 
     write_atomic(output.with_suffix(".md"), text.encode())
 
 
-def fold_scores(path: Path, network: ModelConfig) -> dict[str, Any]:
-    """Return the scores by year and on average, from a results.json of `drmamba loo` with the same network."""
+def fold_scores(path: Path, network: ModelConfig) -> tuple[bool, dict[str, Any]]:
+    """Return whether one model kept all years out, and the scores by year and on average.
+
+    path: a results.json of `drmamba loo` or a kept_out_years.json, with the same network.
+    """
     try:
         results = json.loads(path.read_text())
         folds = ModelConfig.from_dict(results["config"]["model"])
@@ -65,6 +69,7 @@ def fold_scores(path: Path, network: ModelConfig) -> dict[str, Any]:
         mean = _rounded(results["average"], results.get(f"{DEFAULT_KEY}_average"))
         steps = sorted({int(fold["steps"]) for fold in results["years"].values()})
         chosen = [year for year in results.get("chosen_on", ()) if year in years]
+        together = bool(results.get("kept_out_together"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ConfigError) as error:
         raise DataError(f"{path} is not a results.json of `drmamba loo`: {error}") from error
     if folds != network:
@@ -72,11 +77,11 @@ def fold_scores(path: Path, network: ModelConfig) -> dict[str, Any]:
             f"{path} holds the folds of another network; give those of the model that is exported"
         )
     pages = {year: int(means["pages"]) for year, means in years.items()}
-    return {
+    return together, {
         "mean": {"pages": sum(pages.values())} | mean,
         "years": years,
         "notes": [
-            f"Updates of each fold, after the same start: {', '.join(map(str, steps))}.",
+            f"Updates{'' if together else ' of each fold'}, after the same start: {', '.join(map(str, steps))}.",
             *([f"The recipe was chosen on {', '.join(chosen)}."] if chosen else []),
             *(f"{note}." for note in incomplete(pages.items())),
         ],
