@@ -19,7 +19,7 @@ def expressive(network, scale=0.3):
     """The network with page context and conventions that matter; they start at zero."""
     torch.manual_seed(5)
     context = () if network.context is None else (network.context.f3, network.context.f4)
-    for part in (*context, network.convention):
+    for part in (*context, network.convention, network.convention_output):
         for parameter in part.parameters() if part is not None else ():
             nn.init.normal_(parameter, std=scale)
     return network.eval()

@@ -260,6 +260,19 @@ class TestConventions:
             )
         assert not torch.allclose(mixed[0], mixed[1], atol=1e-4)
 
+    def test_a_convention_reaches_the_reconstruction_behind_the_block(self):
+        """The vector behind the block begins at zero; then the result differs, whatever the decoder is told."""
+        network, x = build(replace(self.BOTH, convention_output=True)), random(1, 3, 64, 64)
+        network.convention.weight.data.zero_()
+        torch.testing.assert_close(network(x, convention=0).logits, network(x, convention=1).logits)
+        network.convention_output.weight.data[1] = 0.5
+        plain, asked = (network(x, convention=number).logits for number in (0, 1))
+        assert not torch.allclose(plain, asked, atol=1e-4)
+        routes = network.routes(x, convention=1)
+        torch.testing.assert_close(network.fuse(routes), asked)
+        mixed = network(x.expand(2, -1, -1, -1), convention=torch.tensor([1, 0])).logits
+        torch.testing.assert_close(mixed, torch.cat([asked, plain]), rtol=1e-4, atol=1e-5)
+
     def test_only_those_that_were_asked_for_learn(self):
         network = build(self.BOTH).train()
         network(random(2, 3, 64, 64), convention=torch.tensor([1, 1])).logits.square().mean().backward()

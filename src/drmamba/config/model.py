@@ -83,6 +83,7 @@ class ModelConfig(Config):
     deep_supervision: bool = False  # whether U_4 and U_3, too, learn where there is ink
     context: Literal[0, 4, 8] = 0  # factor by which the page is reduced for page context; 0 stands for none
     conventions: tuple[Convention, ...] = ()  # ink conventions that the network can choose from
+    convention_output: bool = False  # whether a convention is also added to O_DR, behind the block
     # Pixels; pages whose strokes are much narrower are enlarged to this width. A network that has learned from narrow
     # strokes needs less, and a page costs the square of what it is enlarged by.
     stroke_width: float = 5.0
@@ -108,6 +109,7 @@ PRESETS: dict[str, ModelConfig] = {
         deep_supervision=True,
         context=4,
         conventions=CONVENTIONS,
+        convention_output=True,
         block=BlockConfig(width=48, centred=True, horizons=(4.0, 128.0)),
         detail=DetailConfig(width=16, head_width=24, dilations=(2,), fold=2),
     ),

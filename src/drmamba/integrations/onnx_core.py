@@ -59,6 +59,8 @@ class Core(nn.Module):
             features[2:] = features[2] + context_3, features[3] + context_4
         *_, u = network.decoder(features, () if convention is None else network.offsets(convention))
         o, D, B, beta = self.block(u, suppress)
+        if convention is not None:
+            o = network.under_convention(o, convention)
         return network.reconstruction(o, levels), D, B, beta, *found
 
 

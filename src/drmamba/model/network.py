@@ -37,6 +37,7 @@ class Routes(NamedTuple):
     u: Tensor  # U_2, the block's input
     maps: Maps  # at suppress = 1
     size: tuple[int, int]  # H, W
+    convention: int | Tensor = 0  # as in `DRMamba.forward`
 
 
 class DRMamba(nn.Module):
@@ -64,6 +65,11 @@ class DRMamba(nn.Module):
             # One vector per convention is added in parts to the output of each stage of the decoder.
             self.convention = nn.Embedding(len(config.conventions), sum(config.decoder))
             nn.init.normal_(self.convention.weight, std=CONVENTION_STD)
+        self.convention_output: nn.Embedding | None = None
+        if config.conventions and config.convention_output:
+            # Another vector is added to O_DR. It begins as zero, which changes nothing in a network that had none.
+            self.convention_output = nn.Embedding(len(config.conventions), config.decoder[-1])
+            nn.init.zeros_(self.convention_output.weight)
         self.decoder = Decoder(facts.widths, config.decoder, projected=config.projected)
         self.block = DualRouteBlock(config.decoder[-1], config.block, backend)
         self.auxiliary = nn.Conv2d(config.decoder[-1], 1, 1)
@@ -96,6 +102,7 @@ class DRMamba(nn.Module):
             page = self.look(page)
         *deep, u = self.stages(padded, convention, page, place, visible)
         o, seen = self.block(u, suppress=suppress, maps=maps)  # Eqs. (5)-(12)
+        o = self.under_convention(o, convention)
         logits = self.reconstruction(o, padded)  # Eqs. (13)-(16)
         auxiliary = [self.auxiliary(o)[:, 0]]
         if self.training and self.deep_auxiliary:
@@ -118,12 +125,12 @@ class DRMamba(nn.Module):
         padded = _padded(image)
         *_, u = self.stages(padded, convention, page, place)
         _, maps = self.block(u, maps=True)
-        return Routes(padded, u, maps, (image.shape[-2], image.shape[-1]))
+        return Routes(padded, u, maps, (image.shape[-2], image.shape[-1]), convention)
 
     def fuse(self, routes: Routes, suppress: float | Tensor = 1.0) -> Tensor:
         """The logits (B, H, W) that `forward` would give with this `suppress`, from stored routes."""
         height, width = routes.size
-        o = self.block.fuse(routes.u, routes.maps, suppress)
+        o = self.under_convention(self.block.fuse(routes.u, routes.maps, suppress), routes.convention)
         logits: Tensor = self.reconstruction(o, routes.page)
         return logits[:, :height, :width]
 
@@ -149,9 +156,19 @@ class DRMamba(nn.Module):
         """
         if self.convention is None:
             return ()
-        asked = torch.as_tensor(convention, device=self.convention.weight.device).reshape(-1)
-        offsets: Sequence[Tensor] = self.convention(asked)[:, :, None, None].split(self.config.decoder, 1)
+        offsets: Sequence[Tensor] = _asked(self.convention, convention).split(self.config.decoder, 1)
         return offsets
+
+    def under_convention(self, o: Tensor, convention: int | Tensor) -> Tensor:
+        """O_DR with what an ink convention adds to it, by which the reconstruction knows how bold strokes are."""
+        return o if self.convention_output is None else o + _asked(self.convention_output, convention)
+
+
+def _asked(vectors: nn.Embedding, convention: int | Tensor) -> Tensor:
+    """The vectors of one convention or of one for each image, (1 or B, channels, 1, 1)."""
+    numbers = torch.as_tensor(convention, device=vectors.weight.device).reshape(-1)
+    found: Tensor = vectors(numbers)[:, :, None, None]
+    return found
 
 
 def _padded(image: Tensor) -> Tensor:

@@ -63,7 +63,7 @@ def draw_by_name(network: DRMamba, seed: int) -> None:
             for name, tensor in module.named_parameters(module_name, recurse=False):
                 for part, view in parts.get(name, WHOLE).of(tensor).items():
                     view.copy_(_uniform(view, name, part, seed) * bound)
-        elif isinstance(module, nn.Embedding):
+        elif isinstance(module, nn.Embedding) and module.weight.any():
             drawn = torch.randn(module.weight.shape, generator=_generator(f"{module_name}.weight", "", seed))
             module.weight.copy_(drawn * CONVENTION_STD)
     network.block.start_balanced()

@@ -107,7 +107,7 @@ class TorchRuntime(Runtime):
         assert isinstance(network, DRMamba)
         device = next(network.parameters()).device
         maps = Maps(*(found.to(device) for found in routes.maps))
-        here = Routes(routes.page.to(device), routes.u.to(device), maps, routes.size)
+        here = Routes(routes.page.to(device), routes.u.to(device), maps, routes.size, routes.convention)
         found: NDArray[np.float32] = network.fuse(here, suppress)[0].float().sigmoid().cpu().numpy()
         return found
 
