@@ -20,6 +20,7 @@ CHANGES = {
     "format": "same", "pdf_coding": "g4", "despeckle": True, "soft": True, "keep": "text",
     "threshold": 0.8, "suppress": 1.5, "margins": False,
     "invert": False, "auto_rotate": False, "add_noise": False, "keep_bilevel": False, "context": False, "scale": 0.5,
+    "auto_contrast": False,
     "witness": False, "second_look": False, "restore": False, "find_pictures": False, "pictures": "white",
     "dpi": 100, "protocol": "paper", "window": 96, "stride": 64, "precision": "float32",
 }  # fmt: skip

@@ -85,6 +85,9 @@ INFERENCE, ENGINE, SCALE, WINDOWS = InferenceConfig(), EngineConfig(), ScaleConf
 @click.option("--auto-rotate/--no-auto-rotate", default=None, cls=RenamedOption, older="--turn/--no-turn",
               help="Rotate pages whose lines run up or down for the network; the result keeps the page's orientation. "
               "[default: auto-rotate]")  # fmt: skip
+@click.option("--auto-contrast/--no-auto-contrast", default=None,
+              help="Show pages whose ink is pale throughout to the network with more contrast, if the model asks for "
+              "it. [default: auto-contrast]")  # fmt: skip
 @click.option("--add-noise/--no-add-noise", default=None, cls=RenamedOption, older="--grain/--no-grain",
               help="Add a little noise for the network to pages that are cleaner than any scan. "
               "[default: add-noise]")  # fmt: skip
@@ -153,6 +156,7 @@ def command(
     scale: Any,
     invert: bool | None,
     auto_rotate: bool | None,
+    auto_contrast: bool | None,
     add_noise: bool | None,
     keep_bilevel: bool | None,
     margins: bool | None,
@@ -195,6 +199,7 @@ def command(
         "scale": scale,
         "invert": invert,
         "auto_rotate": auto_rotate,
+        "auto_contrast": auto_contrast,
         "add_noise": add_noise,
         "keep_bilevel": keep_bilevel,
         "margins": margins,

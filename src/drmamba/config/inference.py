@@ -51,6 +51,8 @@ class InferenceConfig(Config):
     invert: bool = True  # whether white-on-black pages are inverted
     auto_rotate: bool = True  # whether pages whose lines run up or down are rotated for the network
     add_noise: bool = True  # whether noise is added to pages that are cleaner than any scan
+    # Whether pages whose ink is pale throughout are shown with more contrast to a network that asks for it.
+    auto_contrast: bool = True
     keep_bilevel: bool = True  # whether pages that are already black and white are kept as they are
     margins: bool = True  # whether dark margins of the scan are removed
     despeckle: bool = False  # whether pieces of ink smaller than a fragment of a stroke are removed
@@ -109,6 +111,7 @@ PROTOCOLS: dict[str, InferenceConfig] = {
         invert=False,
         auto_rotate=False,
         add_noise=False,
+        auto_contrast=False,
         keep_bilevel=False,
         margins=False,
         witness=False,

@@ -87,6 +87,9 @@ class ModelConfig(Config):
     # Pixels; pages whose strokes are much narrower are enlarged to this width. A network that has learned from narrow
     # strokes needs less, and a page costs the square of what it is enlarged by.
     stroke_width: float = 5.0
+    # Of full contrast; pages whose ink is paler throughout are shown to the network with ink of this contrast, and
+    # with 0 as they are. A network that tells pale ink from the back of the sheet by darker ink needs it.
+    ink_contrast: float = 0.0
     block: BlockConfig = field(default_factory=BlockConfig)
     detail: DetailConfig = field(default_factory=DetailConfig)
 
@@ -96,6 +99,7 @@ class ModelConfig(Config):
         self.require("encoder", known, f"one of {', '.join(ENCODERS)} or timm/<name>")
         self.require("decoder", min(self.decoder) >= 1, "three positive widths")
         self.require("stroke_width", 1 <= self.stroke_width <= 8, "from 1 to 8 pixels")
+        self.require("ink_contrast", 0 <= self.ink_contrast <= 0.5, "from 0 to 0.5")
         distinct = len(set(self.conventions)) == len(self.conventions)
         self.require("conventions", distinct, "different names")
 
@@ -110,6 +114,7 @@ PRESETS: dict[str, ModelConfig] = {
         context=4,
         conventions=CONVENTIONS,
         convention_output=True,
+        ink_contrast=0.25,
         block=BlockConfig(width=48, centred=True, horizons=(4.0, 128.0)),
         detail=DetailConfig(width=16, head_width=24, dilations=(2,), fold=2),
     ),

@@ -299,8 +299,10 @@ class Binarizer:
 
     def view(self, source: PageSource, analysis: PageAnalysis, config: InferenceConfig) -> PageView:
         """Return how the network is to see a page."""
-        stroke_width = self.pool.runtime.stroke_width
-        return choose_view(source, analysis, config, self._predict(config), stroke_width)
+        runtime = self.pool.runtime
+        return choose_view(
+            source, analysis, config, self._predict(config), runtime.stroke_width, runtime.ink_contrast
+        )
 
     def bands(
         self, source: PageSource, config: InferenceConfig, view: PageView, predict: Predict | None = None

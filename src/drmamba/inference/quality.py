@@ -35,6 +35,7 @@ FLAGS = {
     "picture": "a picture in tone was found, which is not text",
     "second_look": "the network saw missing structures again, at another scale or with shifted windows",
     "restored": "structures that the network left out were taken from the page by a threshold",
+    "stretched": "the ink is pale throughout, so the network saw the page with more contrast",
     "grained": "the page is cleaner than any scan of paper, so noise was added before inference",
     "bilevel": "the page was black and white already and was kept as it was",
     "rescaled": "strokes are far wider or narrower than usual, so the network saw the page at another scale",
@@ -42,7 +43,7 @@ FLAGS = {
 
 # These flags concern a whole batch or are no reason to look at a page.
 UNREMARKABLE = frozenset(
-    {"untrained", "rescaled", "grained", "bilevel", "dark_margins", "second_look", "restored"}
+    {"untrained", "rescaled", "stretched", "grained", "bilevel", "dark_margins", "second_look", "restored"}
 )
 MAX_BOXES = 40  # boxes; a report lists no more of a kind, the largest first
 
@@ -123,6 +124,7 @@ class QualityCounter:
             "picture": bool(assessment.pictures),
             "second_look": assessment.second_look,
             "restored": assessment.restored,
+            "stretched": view.gain != 1,
             "grained": view.noise > 0,
             "bilevel": view.bilevel,
             "rescaled": view.scale != 1,

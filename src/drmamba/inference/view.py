@@ -1,4 +1,4 @@
-"""How the network sees a page: inverted, rotated, scaled or with added noise, and the way back to the page itself.
+"""How the network sees a page: inverted, rotated, scaled, with more contrast or noise, and the way back to the page.
 
 The network has learned from scans of paper: their lines are level, their strokes are a few pixels wide, their paper
 has noise, their ink is not quite black and their paper not quite white. A page that differs is shown to the network as
@@ -38,6 +38,7 @@ NARROWEST = 0.6
 BROAD, WIDEST = 8.0, 11.0
 LARGEST_ZOOM = 3.0  # times; no page is enlarged further
 LARGEST_PAGE = 16_000_000  # pixels; no page is enlarged beyond this size, which would take too much time
+LARGEST_GAIN = 5.0  # times; no page is shown with more contrast than this
 RESAMPLING = Image.Resampling.BICUBIC
 REACH = 3  # source pixels at scale 1; a resampled pixel depends on no source pixel further away
 
@@ -67,10 +68,13 @@ class PageView:
     noise: float = 0.0  # standard deviation of the added noise, in grey levels
     solid_ink: float = 0.0  # grey level; everything darker is ink, whatever the network says
     bilevel: bool = False  # whether the page is black and white already, so that the network is not asked
+    gain: float = 1.0  # factor of the contrast
+    paper: float = 0.0  # grey level of the paper, which keeps its brightness when the contrast changes
 
     def transform(self, source: PageSource) -> PageSource:
-        """Return the page as it is cut into windows: inverted and scaled."""
+        """Return the page as it is cut into windows: inverted, with more contrast, and scaled."""
         seen: PageSource = InvertedSource(source) if self.inverted else source
+        seen = seen if self.gain == 1 else StretchedSource(seen, self.gain, self.paper)
         return seen if self.scale == 1 else ScaledSource(seen, self.scale)
 
     def transform_windows(self, predict: Predict) -> Predict:
@@ -106,21 +110,27 @@ def choose_view(
     config: InferenceConfig,
     predict: Predict,
     stroke_width: float = ModelConfig.stroke_width,
+    ink_contrast: float = ModelConfig.ink_contrast,
 ) -> PageView:
     """Return how the network is to see a page; `predict` is asked if the page does not show which way is up.
 
-    `stroke_width` is the width to which the model wants much narrower strokes to be enlarged.
+    `stroke_width` is the width to which the model wants much narrower strokes to be enlarged, and `ink_contrast` the
+    contrast that it wants paler ink to have.
     """
     inverted = config.invert and analysis.inverted
     if config.keep_bilevel and analysis.bilevel:
         return PageView(inverted=inverted, bilevel=True)
     scale = fitting_scale(analysis.strokes, source, stroke_width) if config.scale == "auto" else config.scale
-    noise = added_noise(analysis.tones) if config.add_noise else 0.0
-    solid_ink = solid_ink_level(analysis.tones) if config.add_noise else 0.0
-    tiles = [~tile for tile in analysis.tiles] if inverted else analysis.tiles
+    gain = fitting_gain(analysis.tones, ink_contrast) if config.auto_contrast else 1.0
+    tones = analysis.tones.stretched(gain)
+    noise = added_noise(tones) if config.add_noise else 0.0
+    solid_ink = solid_ink_level(tones) if config.add_noise else 0.0
+    tiles: Sequence[RGB] = [~tile for tile in analysis.tiles] if inverted else analysis.tiles
+    if gain != 1:
+        tiles = [stretched(tile, gain, tones.paper) for tile in tiles]
     seen = with_noise(predict, noise) if noise else predict
     rotated = config.auto_rotate and is_rotated(analysis.orientation, tiles, scale, seen)
-    return PageView(scale, inverted, rotated, noise, solid_ink)
+    return PageView(scale, inverted, rotated, noise, solid_ink, gain=gain, paper=tones.paper)
 
 
 # Rotation
@@ -210,6 +220,34 @@ def _noise_pattern() -> NDArray[np.float32]:
     noise = np.random.default_rng(0).standard_normal((PATTERN_SIDE, PATTERN_SIDE), np.float32)
     soft = gaussian(noise, NOISE_WIDTH, mode="wrap")
     return np.asarray(soft / soft.std(), np.float32)
+
+
+# Contrast
+
+
+def fitting_gain(tones: Tones, ink_contrast: float) -> float:
+    """Return the factor that gives ink the contrast that a model asks for; 1 if it has as much, or the page none."""
+    wanted = 255 * ink_contrast
+    return min(wanted / tones.contrast, LARGEST_GAIN) if 0 < tones.contrast < wanted else 1.0
+
+
+def stretched(pixels: RGB, gain: float, paper: float) -> RGB:
+    """Return pixels with so many times the contrast, in which the grey level `paper` stays as it is."""
+    table = np.clip(np.rint(paper + gain * (np.arange(256) - paper)), 0, 255).astype(np.uint8)
+    found: RGB = table[pixels]
+    return found
+
+
+class StretchedSource(PageSource):
+    """A page with more contrast."""
+
+    def __init__(self, source: PageSource, gain: float, paper: float) -> None:
+        self._source, self._gain, self._paper = source, gain, paper
+        self.height, self.width, self.dpi = source.height, source.width, source.dpi
+
+    def rows(self, top: int, bottom: int) -> RGB:
+        """Return the rows with more contrast."""
+        return stretched(self._source.rows(top, bottom), self._gain, self._paper)
 
 
 # Scale and polarity

@@ -100,6 +100,11 @@ class SettingsQuery(BaseModel):
         None,
         description="Rotate pages whose lines run up or down for the network; the result keeps the page's orientation.",
     )
+    auto_contrast: bool | None = Field(
+        None,
+        description="Show pages whose ink is pale throughout to the network with more contrast, if the model asks for "
+        "it.",
+    )
     add_noise: bool | None = Field(
         None, description="Add a little noise for the network to pages that are cleaner than any scan."
     )

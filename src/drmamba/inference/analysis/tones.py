@@ -29,6 +29,10 @@ class Tones:
         """The difference between paper and ink."""
         return self.paper - self.ink
 
+    def stretched(self, gain: float) -> Tones:
+        """Return the tones of the page with so many times the contrast; its paper stays as it is."""
+        return Tones(max(0.0, self.paper - gain * self.contrast), self.paper, gain * self.noise, self.between)
+
 
 def measure_tones(tiles: Sequence[Grey], levels: NDArray[np.int64]) -> Tones:
     """Measure the tones on tiles with writing; `levels` counts the pixels of each grey level on the whole page."""

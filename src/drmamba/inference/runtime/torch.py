@@ -33,7 +33,7 @@ class TorchRuntime(Runtime):
         model = getattr(network, "config", None)
         if isinstance(model, ModelConfig):
             self.context, self.conventions = model.context, model.conventions
-            self.stroke_width = model.stroke_width
+            self.stroke_width, self.ink_contrast = model.stroke_width, model.ink_contrast
         # The copy has folded batch norms and is channels-last; the caller may go on training its own network.
         network = fused(network) if isinstance(network, DRMamba) else network.eval().requires_grad_(False)
         self._networks: queue.SimpleQueue[nn.Module] = queue.SimpleQueue()
