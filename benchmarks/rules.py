@@ -35,6 +35,7 @@ from drmamba.metrics.counts import f_measure
 RULES: dict[str, dict[str, Any]] = {
     "inverted": {"invert": False},
     "sideways": {"auto_rotate": False},
+    "stretched": {"auto_contrast": False},
     "grained": {"add_noise": False},
     "rescaled": {"scale": 1.0},
     "dark_margins": {"margins": False},
