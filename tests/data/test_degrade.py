@@ -191,13 +191,37 @@ def test_photocopies_are_hard_and_exclude_fading() -> None:
         assert contrast(after.image, page.ink) > contrast(page.image, page.ink)
 
 
-@pytest.mark.parametrize("name", ["photocopy", "microfilm", "snapshot"])
+@pytest.mark.parametrize("name", ["photocopy", "microfilm", "snapshot", "pale"])
 @pytest.mark.parametrize("dark", [0.2, 0.6])
 def test_copies_keep_the_ink_visible(name: str, dark: float) -> None:
     page = written(dark=dark)
     for seed in range(20):
         after = DEGRADATIONS[name](page, np.random.default_rng(seed), MaterialSource())
         assert contrast(after.image, page.ink) > 0.02
+
+
+def test_a_pale_page_has_no_darker_ink_and_is_shown_with_more_contrast_half_of_the_time() -> None:
+    page = written((192, 240))
+    seen = np.array(
+        [contrast(copies.pale(page, np.random.default_rng(seed)).image, page.ink) for seed in range(60)]
+    )
+    assert (seen > 0.02).all()
+    assert (seen < 0.28).all()
+    assert 10 < (seen > 0.1).sum() < 50
+    shown = seen[seen > 0.24]
+    assert len(shown) > 10  # as much contrast as a model asks for
+    assert np.abs(shown - copies.SHOWN_CONTRAST).max() < 0.02
+
+
+def test_a_pale_page_that_can_be_read_is_kept_and_is_the_only_loss_of_contrast() -> None:
+    page = written((192, 240))
+    only = DegradeConfig(
+        **{name: float(name in ("pale", *EXCLUDED["pale"])) for name in DEGRADATIONS}, untouched=0
+    )
+    for seed in range(20):
+        after = degrade(page, np.random.default_rng(seed), only, MaterialSource())
+        assert after.image is not page.image
+        assert 0.015 < contrast(after.image, page.ink) < 0.3
 
 
 def test_guide_lines_are_pale_and_thin() -> None:

@@ -46,6 +46,13 @@ def test_a_page_smaller_than_a_block_is_not_judged() -> None:
     assert legible(LabelledPage(small.image[:40, :40], small.ink[:40, :40]))
 
 
+def test_on_a_pale_page_paler_ink_is_legible() -> None:
+    pale = page(ink=0.76, noise=0.01)
+    assert not legible(pale)
+    assert legible(pale, least_contrast=0.03)
+    assert not legible(pale, least_contrast=0.05)
+
+
 class Faded:
     """A degradation that makes the ink invisible the first times."""
 

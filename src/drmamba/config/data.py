@@ -38,6 +38,8 @@ class DegradeConfig(Config):
     photocopy: float = 0.05
     grey: float = 0.15
     jpeg: float = 0.2
+    # All ink of the page is pale, as in one spectral band. The other degradations are as frequent as without it.
+    pale: float = 0.0
     clean: float = 0.03  # a page drawn by a program: white paper, even ink, and no other degradation
 
     def __post_init__(self) -> None:

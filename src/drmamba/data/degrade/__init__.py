@@ -14,7 +14,7 @@ import numpy as np
 
 from drmamba.config import DegradeConfig
 from drmamba.data.degrade import camera, copies, ink, paper
-from drmamba.data.degrade.legibility import legible
+from drmamba.data.degrade.legibility import LEAST_CONTRAST, legible
 from drmamba.data.page import LabelledPage, Picture
 from drmamba.images import Ink
 
@@ -32,6 +32,7 @@ class MaterialSource(Protocol):
 
 
 TRIES = 3  # attempts to degrade a page so that its ink can still be seen
+PALEST_LEGIBLE = 0.015  # share of full brightness; `LEAST_CONTRAST` of pages that are pale throughout
 
 Degradation = Callable[[LabelledPage, np.random.Generator, MaterialSource], LabelledPage]
 
@@ -54,6 +55,7 @@ DEGRADATIONS: dict[str, Degradation] = {
     "holes": _alone(paper.holes),
     "erased": _alone(paper.erased),
     "margin": _alone(paper.margin),
+    "pale": _alone(copies.pale),
     "illumination": _alone(camera.illumination),
     "snapshot": _alone(copies.snapshot),
     "out_of_focus": _alone(camera.out_of_focus),
@@ -72,6 +74,7 @@ EXCLUDED: dict[str, tuple[str, ...]] = {
     "photocopy": ("faint",),
     "snapshot": ("illumination",),
     "microfilm": ("contrast", "photocopy"),
+    "pale": ("faint", "recoloured", "contrast", "snapshot", "microfilm", "photocopy"),
 }
 
 
@@ -85,25 +88,26 @@ def degrade(
     if rng.random() < config.untouched:
         return page
     for _ in range(TRIES):
-        degraded = _degraded(page, rng, config, source)
-        if legible(degraded):
+        chosen = _chosen(rng, config)
+        degraded = page
+        for name in chosen:
+            degraded = DEGRADATIONS[name](degraded, rng, source)
+        if legible(degraded, PALEST_LEGIBLE if "pale" in chosen else LEAST_CONTRAST):
             return degraded
     return page
 
 
-def _degraded(
-    page: LabelledPage, rng: np.random.Generator, config: DegradeConfig, source: MaterialSource
-) -> LabelledPage:
-    """A page that becomes `clean` looks born digital, so no other degradation is applied to it."""
+def _chosen(rng: np.random.Generator, config: DegradeConfig) -> list[str]:
+    """Degradations drawn by their probabilities, without those that others exclude.
+
+    A page that becomes `clean` looks born digital, so no other degradation is applied to it.
+    """
     draws = rng.random(len(DEGRADATIONS))
-    chosen = [name for name, drawn in zip(DEGRADATIONS, draws, strict=True) if drawn < getattr(config, name)]
-    if "clean" in chosen:
-        chosen = ["clean"]
-    excluded = {other for name in chosen for other in EXCLUDED.get(name, ())}
-    for name in chosen:
-        if name not in excluded:
-            page = DEGRADATIONS[name](page, rng, source)
-    return page
+    drawn = [name for name, draw in zip(DEGRADATIONS, draws, strict=True) if draw < getattr(config, name)]
+    if "clean" in drawn:
+        return ["clean"]
+    excluded = {other for name in drawn for other in EXCLUDED.get(name, ())}
+    return [name for name in drawn if name not in excluded]
 
 
 assert {f.name for f in fields(DegradeConfig)} == {"untouched", *DEGRADATIONS}

@@ -1,4 +1,4 @@
-"""Degradations by copying: photocopies, microfilm, hand-held photographs, and files that were never on paper.
+"""Degradations by copying: photocopies, microfilm, photographs, spectral bands, and files that were never on paper.
 
 None of them moves the ink.
 """
@@ -17,6 +17,9 @@ from drmamba.data.page import Field, LabelledPage, Picture
 from drmamba.data.wide_noise import clouds, noise, white
 
 LEAST_CONTRAST = 0.05  # difference in brightness between ink and paper, below which a copy would lose the ink
+PALEST, PALE = 0.025, 0.16  # shares of full brightness; the contrast of ink on pages that are pale throughout
+# The contrast that inference gives to a page of pale ink, and the gain at most (`model.ink_contrast` of `lite`).
+SHOWN_CONTRAST, LARGEST_GAIN = 0.25, 5.0
 
 
 def _levels(page: LabelledPage) -> tuple[float, float]:
@@ -126,6 +129,27 @@ def snapshot(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
         glare = _shadow(rng, shape) * np.float32(min(rng.uniform(0.1, 0.45), 1 - LEAST_CONTRAST))
         image = image + glare[..., None] * (1 - image)
     return LabelledPage(np.clip(image, 0, 1), page.ink)
+
+
+def pale(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """A picture in which all ink is pale: washed-out ink, a bad exposure, or one spectral band of a camera.
+
+    There is no darker ink beside it, so being pale does not make it the other side's. The picture has as many grey
+    levels as a file has. Half of these pictures are shown with more contrast, as inference shows a pale page.
+    """
+    grey = rng.random() < 0.6
+    image = _as_picture(_grey(page)) if grey else page.image
+    dark, light = _levels(page)
+    present = max(light - dark, LEAST_CONTRAST)
+    left = min(float(np.exp(rng.uniform(np.log(PALEST), np.log(PALE)))), present)
+    brightness = np.float32(rng.uniform(0.3, 0.95) if grey else rng.uniform(0.6, 0.95))
+    image = brightness + np.float32(left / present) * (image - np.float32(light))
+    speckle = noise(rng, page.shape, rng.uniform(1.2, 2.2)) if rng.random() < 0.5 else white(rng, page.shape)
+    image = image + (np.float32(rng.uniform(0.03, 0.4) * left) * speckle)[..., None]
+    image = np.round(image * 255) / np.float32(255)
+    if rng.random() < 0.5:
+        image = brightness + np.float32(min(SHOWN_CONTRAST / left, LARGEST_GAIN)) * (image - brightness)
+    return LabelledPage(np.clip(image, 0, 1).astype(np.float32), page.ink)
 
 
 def _shadow(rng: np.random.Generator, shape: tuple[int, int]) -> Field:

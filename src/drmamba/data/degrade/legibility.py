@@ -22,12 +22,12 @@ LEGIBLE_SHARE = 0.9  # share of the blocks with ink that must be legible on a pa
 Values = NDArray[np.float32]  # one for each block with ink
 
 
-def legible(page: LabelledPage) -> bool:
+def legible(page: LabelledPage, least_contrast: float = LEAST_CONTRAST) -> bool:
     """Whether the ink differs visibly from its paper in nearly all blocks; a page without ink is legible."""
     contrast, separation = contrasts(page)
     if not len(contrast):
         return True
-    seen = (contrast >= LEAST_CONTRAST) & (separation >= LEAST_SEPARATION)
+    seen = (contrast >= least_contrast) & (separation >= LEAST_SEPARATION)
     return bool(seen.mean() >= LEGIBLE_SHARE)
 
 
