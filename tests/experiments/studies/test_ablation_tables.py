@@ -92,7 +92,7 @@ def test_backbones_are_named_after_the_encoder_they_have() -> None:
 def test_every_row_trains(table: str, variant: Any) -> None:  # noqa: ARG001
     parts = {"encoder": "convnext_atto", "decoder": [8, 8, 8], "block": {"width": 8}, "detail": {"width": 8}}
     network = DRMamba(variant.run.apply(replace_values(recipe("lite"), {"model": parts})).model)
-    output = network(torch.rand(1, 3, 32, 32))
+    output = network(torch.rand(2, 3, 32, 32))
     sum(logits.mean() for logits in (output.logits, *output.auxiliary)).backward()
     assert all(p.grad is None or p.grad.isfinite().all() for p in network.parameters())
     assert any(p.grad is not None and p.grad.abs().sum() > 0 for p in network.block.parameters())
