@@ -14,7 +14,7 @@ from drmamba.data.page import LabelledPage, Picture
 from drmamba.data.paper_textures import paper
 from drmamba.images import Ink
 
-TAKES_INK_AWAY = {"holes", "erased", "margin"}
+TAKES_INK_AWAY = {"holes", "erased", "margin", "blank_side"}
 
 
 class MaterialSource:
@@ -222,6 +222,19 @@ def test_a_pale_page_that_can_be_read_is_kept_and_is_the_only_loss_of_contrast()
         after = degrade(page, np.random.default_rng(seed), only, MaterialSource())
         assert after.image is not page.image
         assert 0.015 < contrast(after.image, page.ink) < 0.3
+
+
+def test_a_blank_side_shows_nothing_but_the_mirrored_other_side() -> None:
+    seen = []
+    for seed in range(40):
+        only = DegradeConfig(**{name: float(name == "blank_side") for name in DEGRADATIONS}, untouched=0)
+        after = degrade(written((192, 240)), np.random.default_rng(seed), only, MaterialSource())
+        assert not after.ink.any()
+        back = MaterialSource().verso(np.random.default_rng(0), (192, 240))[:, ::-1]
+        seen.append(contrast(after.image, back))
+    assert min(seen) > 0
+    assert 0.02 < np.median(seen) < 0.4
+    assert np.percentile(seen, 90) > 2 * np.percentile(seen, 20)
 
 
 def test_guide_lines_are_pale_and_thin() -> None:

@@ -40,6 +40,7 @@ class DegradeConfig(Config):
     jpeg: float = 0.2
     # All ink of the page is pale, as in one spectral band. The other degradations are as frequent as without it.
     pale: float = 0.0
+    blank_side: float = 0.0  # the page gives way to a blank side, through which the other side is seen
     clean: float = 0.03  # a page drawn by a program: white paper, even ink, and no other degradation
 
     def __post_init__(self) -> None:

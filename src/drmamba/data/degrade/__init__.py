@@ -1,7 +1,7 @@
 """Degradations of old pages: pure functions of a page and a random generator, applied in a fixed order.
 
-First the ink ages, then the sheet, then a scanner or camera takes the picture. Only holes, margins and erasing change
-the ground truth, because they remove ink.
+First the ink ages, then the sheet, then a scanner or camera takes the picture. Only holes, margins, erasing and
+blank sides change the ground truth, because they remove ink.
 """
 
 from __future__ import annotations
@@ -55,6 +55,9 @@ DEGRADATIONS: dict[str, Degradation] = {
     "holes": _alone(paper.holes),
     "erased": _alone(paper.erased),
     "margin": _alone(paper.margin),
+    "blank_side": lambda page, rng, source: copies.blank_side(
+        source.sheet(rng, page.shape), source.verso, rng
+    ),
     "pale": _alone(copies.pale),
     "illumination": _alone(camera.illumination),
     "snapshot": _alone(copies.snapshot),
@@ -74,6 +77,7 @@ EXCLUDED: dict[str, tuple[str, ...]] = {
     "photocopy": ("faint",),
     "snapshot": ("illumination",),
     "microfilm": ("contrast", "photocopy"),
+    "blank_side": ("pale",),
     "pale": ("faint", "recoloured", "contrast", "snapshot", "microfilm", "photocopy"),
 }
 

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from drmamba.data.compositing import darkened
+from drmamba.data.degrade.ink import Verso, shining_through
 from drmamba.data.degrade.passes import enlarged
 from drmamba.data.filters import blur, smoothstep
 from drmamba.data.noise import ramp
@@ -148,8 +149,27 @@ def pale(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
     image = image + (np.float32(rng.uniform(0.03, 0.4) * left) * speckle)[..., None]
     image = np.round(image * 255) / np.float32(255)
     if rng.random() < 0.5:
-        image = brightness + np.float32(min(SHOWN_CONTRAST / left, LARGEST_GAIN)) * (image - brightness)
+        image = _shown(image, brightness, left)
     return LabelledPage(np.clip(image, 0, 1).astype(np.float32), page.ink)
+
+
+def blank_side(sheet: Picture, verso: Verso, rng: np.random.Generator) -> LabelledPage:
+    """A side on which nothing is written: a blank sheet through which the other side's ink is seen, never sharply.
+
+    Half of these pictures are shown with more contrast, because inference takes them for pages of pale ink.
+    """
+    page = LabelledPage(sheet, np.zeros(sheet.shape[:2], bool))
+    image = shining_through(page, verso, rng, rng.uniform(0.1, 0.6), rng.uniform(0.9, 2.5)).image
+    if rng.random() < 0.5:
+        dark, light = np.percentile(image[::3, ::3].mean(2), [5, 95])
+        image = np.clip(_shown(image, np.float32(light), max(float(light - dark), 1 / 255)), 0, 1)
+    return LabelledPage(image, page.ink)
+
+
+def _shown(image: Picture, paper: np.float32, contrast: float) -> Picture:
+    """The picture with the contrast that inference gives to so little; paper of the given brightness keeps it."""
+    gain = np.float32(np.clip(SHOWN_CONTRAST / contrast, 1, LARGEST_GAIN))
+    return paper + gain * (image - paper)
 
 
 def _shadow(rng: np.random.Generator, shape: tuple[int, int]) -> Field:

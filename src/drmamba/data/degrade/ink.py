@@ -78,6 +78,13 @@ def bleed_through(page: LabelledPage, verso: Verso, rng: np.random.Generator) ->
     beside = min(page.shape) >= WIDE or page.ink.mean() >= WRITTEN
     if beside and rng.random() < SHARP:
         strength, sigma = rng.uniform(0.2, 0.6), rng.uniform(0.4, 1.0)
+    return shining_through(page, verso, rng, strength, sigma)
+
+
+def shining_through(
+    page: LabelledPage, verso: Verso, rng: np.random.Generator, strength: float, sigma: float
+) -> LabelledPage:
+    """The page with the ink of the other side, so strong and blurred by so many pixels."""
     shape = _soft(verso(rng, page.shape, fine=sigma < FINE)[:, ::-1], sigma)
     patches = clouds(rng, page.shape, _scale(rng, page.shape, 40, 200), octaves=2)
     patches = smoothstep(patches, -1.8, rng.uniform(0, 1))
