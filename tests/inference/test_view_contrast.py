@@ -46,6 +46,21 @@ def test_pages_with_darker_ink_keep_their_contrast(pixels: RGB) -> None:
     assert view(pixels).gain == 1
 
 
+@pytest.mark.parametrize("lines", [1, 4])
+def test_a_few_thin_strokes_of_dark_ink_are_enough(lines: int) -> None:
+    """On a title page or the last page of a chapter ink fills less of the tiles than the noise of the paper does."""
+    rng = np.random.default_rng(0)
+    grey = np.full((900, 700), 200, np.float32) + rng.normal(0, 3, (900, 700))
+    for top in range(100, 100 + 40 * lines, 40):
+        for left in range(80, 400, 12):
+            grey[top : top + 14, left : left + 2] = 60
+    pixels = np.repeat(np.clip(grey, 0, 255).astype(np.uint8)[..., None], 3, 2)
+    tones = analyse_page(ArraySource(pixels)).tones
+    assert tones.contrast < 0.25 * 255
+    assert tones.darkest == pytest.approx(60, abs=6)
+    assert view(pixels).gain == 1
+
+
 def test_only_models_and_users_that_ask_for_it_get_it() -> None:
     pixels = page(180)
     assert view(pixels, ModelConfig.ink_contrast).gain == 1

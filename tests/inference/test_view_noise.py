@@ -48,7 +48,7 @@ def test_noise_of_the_paper_is_measured_between_the_strokes():
         assert tones.noise == pytest.approx(noise, rel=0.2)
         assert tones.contrast == pytest.approx(190, rel=0.1)
     drawn = print_(soft=False)[:256, :256]
-    assert measure_tones([drawn], counted(drawn)) == Tones(ink=0, paper=255, noise=0, between=0)
+    assert measure_tones([drawn], counted(drawn)) == Tones(ink=0, paper=255, noise=0, between=0, darkest=0)
     assert measure_tones([], counted(drawn)) == Tones()
 
 

@@ -226,9 +226,16 @@ def _noise_pattern() -> NDArray[np.float32]:
 
 
 def fitting_gain(tones: Tones, ink_contrast: float) -> float:
-    """Return the factor that gives ink the contrast that a model asks for; 1 if it has as much, or the page none."""
+    """Return the factor that gives ink the contrast that a model asks for; 1 if it has as much, or the page none.
+
+    Where strokes are few, what fills most of the tiles is the noise of the paper. So the darkest tone must not get more
+    than twice the contrast that is asked for, either.
+    """
     wanted = 255 * ink_contrast
-    return min(wanted / tones.contrast, LARGEST_GAIN) if 0 < tones.contrast < wanted else 1.0
+    if not 0 < tones.contrast < wanted:
+        return 1.0
+    darkest = max(tones.paper - tones.darkest, tones.contrast)
+    return max(1.0, min(wanted / tones.contrast, 2 * wanted / darkest, LARGEST_GAIN))
 
 
 def stretched(pixels: RGB, gain: float, paper: float) -> RGB:

@@ -12,6 +12,7 @@ from drmamba.inference.analysis.filters import box_mean
 from drmamba.inference.analysis.strokes import Grey
 
 BETWEEN = 0.25, 0.85  # of the contrast above the ink; in this range a pixel is neither ink nor paper
+DARKEST_SHARE = 0.003  # of a tile's pixels; so many are darker than the tile's darkest tone
 NEIGHBOURHOOD = 5  # pixels; noise is the deviation within squares of this side
 
 
@@ -23,6 +24,7 @@ class Tones:
     paper: float = 0.0
     noise: float = 0.0  # standard deviation of the paper between the strokes, in grey levels
     between: float = 0.0  # pixels that are neither dark nor light, for each dark one on the whole page
+    darkest: float = 255.0  # the darkest tone of any tile, be it of a few thin strokes; `ink` fills a twentieth of them
 
     @property
     def contrast(self) -> float:
@@ -31,7 +33,8 @@ class Tones:
 
     def stretched(self, gain: float) -> Tones:
         """Return the tones of the page with so many times the contrast; its paper stays as it is."""
-        return Tones(max(0.0, self.paper - gain * self.contrast), self.paper, gain * self.noise, self.between)
+        ink, darkest = (max(0.0, self.paper - gain * (self.paper - tone)) for tone in (self.ink, self.darkest))
+        return Tones(ink, self.paper, gain * self.noise, self.between, darkest)
 
 
 def measure_tones(tiles: Sequence[Grey], levels: NDArray[np.int64]) -> Tones:
@@ -43,7 +46,8 @@ def measure_tones(tiles: Sequence[Grey], levels: NDArray[np.int64]) -> Tones:
     grey = np.arange(256)
     low, high = (ink + share * (paper - ink) for share in BETWEEN)
     between = levels[(grey > low) & (grey < high)].sum() / max(1, levels[grey <= low].sum())
-    return Tones(ink, paper, noise, float(between))
+    darkest = min(float(np.quantile(tile, DARKEST_SHARE)) for tile in tiles if tile.size)
+    return Tones(ink, paper, noise, float(between), darkest)
 
 
 def _tones(tile: NDArray[np.float32]) -> tuple[float, float, float]:
