@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from drmamba.model.norm import NormAct
 from drmamba.training.batch_loader import PendingBatch
 from drmamba.training.data_parallel import DataParallelTrainer, thread_count
 from drmamba.training.learner import Batch
@@ -62,18 +61,6 @@ def test_running_statistics_are_the_mean_over_threads() -> None:
     assert network.norm.num_batches_tracked == 2
     assert trainer.networks[1].layer.weight is network.layer.weight
     trainer.close()
-
-
-def test_settled_norms_are_settled_in_every_thread() -> None:
-    network = nn.Sequential(NormAct(3), nn.Flatten(), nn.Linear(3, 2))
-    network[0].running_mean.fill_(0.5)
-    trainer = DataParallelTrainer(network, losses, 2)
-    network[0].settled = True
-    images = {"image": batch()["image"][..., None, None], "ink": batch()["ink"]}
-    found = trainer.accumulate_gradients(images, 1.0)
-    trainer.close()
-    torch.testing.assert_close(found["loss"], losses(network.eval(), images)[1]["error"])
-    torch.testing.assert_close(network[0].running_mean, torch.full((3,), 0.5))
 
 
 class Numbers(torch.utils.data.Dataset[dict[str, torch.Tensor]]):

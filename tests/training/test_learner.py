@@ -84,27 +84,3 @@ def test_a_higher_rate_moves_the_decay_rates_further(quick: RunConfig, batch: Ma
         moved.append(float((learner.network.block.rate_B.detach() - before).abs().mean()))
     assert moved[0] == 0
     assert moved[2] == pytest.approx(100 * moved[1], rel=0.01)
-
-
-def test_settled_norms_keep_the_averaged_statistics(quick: RunConfig, batch: MakeBatch) -> None:
-    """As at inference, crops of a batch do not depend on each other then."""
-    config = replace_values(quick, {"train": {"settled_norms": 0.25}})
-    learner = Learner(initial_network(config), config)
-
-    def losses(*seeds: int) -> float:
-        batches = [batch(seed) for seed in seeds]
-        together = {name: torch.cat([one[name] for one in batches]) for name in batches[0]}
-        return learner.losses(learner.network, together)[0].item()
-
-    def statistics(tensors: dict[str, torch.Tensor]) -> list[torch.Tensor]:
-        return [value.clone() for name, value in tensors.items() if "running" in name]
-
-    for step in range(3):
-        learner.update(step, [batch(step)], progress=0.7)
-    averaged = statistics(learner.ema.tensors)
-    assert losses(1, 2) != pytest.approx((losses(1) + losses(2)) / 2, rel=1e-5)
-    for step, progress in ((3, 0.75), (4, 1.0)):
-        learner.update(step, [batch(step)], progress=progress)
-    for tensors in (learner.network.state_dict(), learner.ema.tensors):
-        torch.testing.assert_close(statistics(tensors), averaged)
-    assert losses(1, 2) == pytest.approx((losses(1) + losses(2)) / 2, rel=1e-5)

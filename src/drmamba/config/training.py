@@ -44,8 +44,6 @@ class TrainConfig(Config):
     decay_rate: float = 1.0  # factor of the learning rate for the decay rates A_B and A_gap
     warmup: float = 0.05  # share of the run in which the learning rate rises
     final_rate: float = 0.01  # share of the learning rate that is left at the end
-    # Share of the run, at its end, in which batch norms use the averaged statistics, as inference does.
-    settled_norms: float = 0.0
     weight_decay: float = 0.05  # applies to matrices and kernels, not to norms, biases and decay rates
     clip: float = 1.0  # largest norm of the gradient
     ema: float = 0.999  # largest decay of the averaged weights
@@ -70,7 +68,6 @@ class TrainConfig(Config):
         self.require("encoder_rate", 0 <= self.encoder_rate <= 10, "from 0 to 10")
         self.require("decay_rate", 0 <= self.decay_rate <= 1000, "from 0 to 1000")
         self.require("warmup", 0 <= self.warmup < 1, "from 0 to less than 1")
-        self.require("settled_norms", 0 <= self.settled_norms <= 1, "from 0 to 1")
         self.require("final_rate", 0 <= self.final_rate <= 1, "from 0 to 1")
         self.require("clip", self.clip > 0, "more than 0")
         self.require("ema", 0 <= self.ema < 1, "from 0 to less than 1")

@@ -20,22 +20,13 @@ LIMITS: dict[Activation, tuple[float, float]] = {
 
 
 class NormAct(nn.BatchNorm2d):
-    """A batch norm with an activation; its parameters and statistics are those of `nn.BatchNorm2d`, by name too.
-
-    With `settled`, training uses the running statistics as inference does, and leaves them as they are.
-    """
-
-    settled = False
+    """A batch norm with an activation; its parameters and statistics are those of `nn.BatchNorm2d`, by name too."""
 
     def __init__(self, width: int, activation: Activation = "none", *, eps: float = 1e-5) -> None:
         super().__init__(width, eps=eps)
         self.activation: Activation = activation
 
     def forward(self, x: Tensor) -> Tensor:
-        if self.settled:
-            mean, variance = self.running_mean, self.running_var
-            y = F.batch_norm(x, mean, variance, self.weight, self.bias, training=False, eps=self.eps)
-            return activate(y, self.activation)
         if not self.training or not runs_here(x):
             return activate(super().forward(x), self.activation)
         y, mean, variance = batch_norm_clamp(x, self.weight, self.bias, self.eps, *LIMITS[self.activation])

@@ -19,7 +19,6 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-from drmamba.model.norm import NormAct
 from drmamba.training.batch_loader import PendingBatch
 from drmamba.training.learner import Batch
 
@@ -91,9 +90,6 @@ class DataParallelTrainer:
         for replica in self.networks[1:]:
             for own, first in zip(replica.buffers(), self.networks[0].buffers(), strict=True):
                 own.copy_(first)
-            for module, other in zip(replica.modules(), self.networks[0].modules(), strict=True):
-                if isinstance(module, NormAct) and isinstance(other, NormAct):
-                    module.settled = other.settled
 
     def _average_statistics(self) -> None:
         for buffers in zip(*(network.buffers() for network in self.networks), strict=True):

@@ -16,7 +16,6 @@ from drmamba.config import RunConfig
 from drmamba.errors import TrainingError
 from drmamba.losses.compound import compound
 from drmamba.model.network import DRMamba
-from drmamba.model.norm import NormAct
 from drmamba.training.ema import ExponentialMovingAverage
 from drmamba.training.schedule import rate_factor
 
@@ -57,8 +56,6 @@ class Learner:
         # Randomness in the forward pass depends only on the step, so that a resumed run repeats it.
         torch.manual_seed((train.seed << 40 ^ step << 8 ^ rank) % 2**63)
         self.network.train()
-        if train.settled_norms and progress >= 1 - train.settled_norms:
-            self._settle_norms()
         self.optimizer.zero_grad(set_to_none=True)
         totals: dict[str, Tensor] = {}
         for number, batch in enumerate(batches, 1):
@@ -82,14 +79,6 @@ class Learner:
         self.optimizer.step()
         self.ema.update(step + 1)
         return UpdateRecord(values.pop("loss"), values, norm, factor * train.learning_rate)
-
-    def _settle_norms(self) -> None:
-        """Let batch norms use the averaged statistics from now on: weights are learned for those of inference."""
-        for name, module in self.network.named_modules():
-            if isinstance(module, NormAct):
-                module.settled = True
-                for statistic in ("running_mean", "running_var"):
-                    getattr(module, statistic).copy_(self.ema.tensors[f"{name}.{statistic}"])
 
     def _accumulate_gradients(self, batch: Batch, weight: float) -> dict[str, Tensor]:
         """Add the weighted gradient of a batch to the parameters' gradients; returns every loss."""
