@@ -101,24 +101,6 @@ def test_crops_find_ink_and_every_page_is_drawn(pairs: list[Pair]) -> None:
     assert pool.verso(np.random.default_rng(0), (70, 50)).shape == (70, 50)
 
 
-def test_native_crops_keep_the_pixels_of_their_page(pairs: list[Pair]) -> None:
-    """Resampled outlines are smoother than those that a network meets in a scan."""
-    pool = PagePool(
-        pairs, replace(PLAIN, native=1.0, wide=1.0, rotated=1.0, flips=(0, 0, 0)), PaperTextures()
-    )
-    height = width = 32
-    page, _ = pool.crop(np.random.default_rng(0), (height, width))
-    found = [
-        (stored.ink[top : top + height, left : left + width] > 0) == page.ink
-        for stored in pool.pages
-        for top in range(stored.ink.shape[0] - height + 1)
-        for left in range(stored.ink.shape[1] - width + 1)
-        if np.allclose(np.atleast_3d(stored.image)[top : top + height, left : left + width] / 255, page.image)
-    ]
-    assert len(found) == 1
-    assert found[0].all()
-
-
 @pytest.mark.parametrize("synthetic", [0.0, 1.0])
 @pytest.mark.parametrize("regions", [False, True])
 def test_the_crops_of_an_update_have_one_shape(pairs: list[Pair], synthetic: float, regions: bool) -> None:

@@ -166,9 +166,6 @@ class DataConfig(Config):
     zoom: tuple[float, float] = (0.7, 1.4)  # smallest and largest factor by which a crop is scaled
     wide_zoom: tuple[float, float] = (0.35, 2.5)  # the same for the share `wide` of the crops
     wide: float = 0.0  # share of the crops that are scaled by `wide_zoom`
-    native: float = (
-        0.0  # share of the crops that are neither scaled nor rotated, but keep the pixels of their page
-    )
     rotation: float = 4.0  # degrees, largest angle in either direction of the crops of the share `rotated`
     rotated: float = 0.3  # share of the crops that are rotated by a small angle
     # The probabilities that a crop is mirrored sideways, upside down and along its diagonal.
@@ -198,8 +195,7 @@ class DataConfig(Config):
         for name in ("zoom", "wide_zoom"):
             low, high = getattr(self, name)
             self.require(name, 0.1 <= low <= high <= 10, "two factors from 0.1 to 10, in order")
-        for name in ("wide", "native"):
-            self.require(name, 0 <= getattr(self, name) <= 1, "a probability from 0 to 1")
+        self.require("wide", 0 <= self.wide <= 1, "a probability from 0 to 1")
         self.require("bared", 0 <= self.bared <= 1, "a probability from 0 to 1")
         wide_enough = self.region.side == 0 or self.region.side >= self.longest
         self.require("region", wide_enough, f"at least as wide as a crop, {self.longest} pixels")

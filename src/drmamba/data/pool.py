@@ -59,7 +59,9 @@ class PagePool:
         self, rng: np.random.Generator, stored: StoredPage, least: Shape, most: Shape
     ) -> tuple[LabelledPage, Convention]:
         config = self.config
-        zoom, angle = self._zoom_and_angle(rng)
+        zoom_range = config.wide_zoom if config.wide and rng.random() < config.wide else config.zoom
+        zoom = float(np.exp(rng.uniform(*np.log(zoom_range))))
+        angle = float(rng.uniform(-1, 1)) * config.rotation if rng.random() < config.rotated else 0.0
         height, width = (
             min(max(round(length * zoom), low), high)
             for length, low, high in zip(stored.ink.shape, least, most, strict=True)
@@ -78,15 +80,6 @@ class PagePool:
         return LabelledPage(
             np.multiply(picture, np.float32(1 / 255), dtype=np.float32), ink
         ), stored.convention
-
-    def _zoom_and_angle(self, rng: np.random.Generator) -> tuple[float, float]:
-        """The factor and the angle in degrees by which a piece is scaled and rotated."""
-        config = self.config
-        if config.native and rng.random() < config.native:
-            return 1.0, 0.0
-        zoom_range = config.wide_zoom if config.wide and rng.random() < config.wide else config.zoom
-        zoom = float(np.exp(rng.uniform(*np.log(zoom_range))))
-        return zoom, float(rng.uniform(-1, 1)) * config.rotation if rng.random() < config.rotated else 0.0
 
     def verso(self, rng: np.random.Generator, shape: tuple[int, int], *, fine: bool = True) -> Ink:  # noqa: ARG002
         """The ink of a random page, always fine; one in ten is transposed, and one in ten is mirrored."""
