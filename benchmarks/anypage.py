@@ -15,7 +15,8 @@ drawings; halftones are not scored. All figures of the table are in per cent:
   cost nothing; and FM as the contests compute it, where rules and drawings are background;
 - wrong characters, read by tesseract if it is on the PATH.
 
-The method `truth` returns the true ink, which shows what tesseract can read at best.
+The method `windows` is drmamba without page context, and `truth` returns the true ink, which shows what tesseract can
+read at best.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from pathlib import Path
 
 from anypage_pages import KINDS, page_count, require_fonts
 from anypage_scoring.judging import Judging, Row, judge_pages
-from anypage_scoring.methods import METHODS, TRUTH
+from anypage_scoring.methods import KNOWN_METHODS, METHODS
 from anypage_scoring.report import goal_lines, goals, mean_scores, table
 from drmamba.errors import DRMambaError
 from reading import tesseract_found
@@ -64,9 +65,9 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--methods",
-        type=lambda word: names((*METHODS, TRUTH), word),
+        type=lambda word: names(KNOWN_METHODS, word),
         default=METHODS,
-        help=f"Compare these methods, separated by commas: {', '.join((*METHODS, TRUTH))}.",
+        help=f"Compare these methods, separated by commas: {', '.join(KNOWN_METHODS)}.",
     )
     parser.add_argument("--model", default="lite", help="Run drmamba with this preset or model file.")
     parser.add_argument(

@@ -16,8 +16,9 @@ from drmamba.experiments.baselines import binarize, grey, library_version, setti
 from drmamba.inference.binarizer import UntrainedWarning
 
 CLASSICAL_METHODS = ("otsu", "sauvola", "gatos", "su")
-NETWORK, TRUTH = "drmamba", "truth"
+NETWORK, WINDOWS, TRUTH = "drmamba", "windows", "truth"
 METHODS = (NETWORK, *CLASSICAL_METHODS)
+KNOWN_METHODS = (*METHODS, WINDOWS, TRUTH)
 
 
 @dataclass(frozen=True)
@@ -30,19 +31,23 @@ class Method:
 
 
 def make_method(name: str, *, model: str = "lite", keep: str | None = None) -> Method:
-    """A method by name; `truth` gives the true ink back, which shows what an OCR program can reach at best."""
-    if name == NETWORK:
-        return _network(model, keep)
+    """A method by name.
+
+    `windows` is the network without page context; `truth` gives the true ink back, which shows what an OCR program can
+    reach at best.
+    """
+    if name in (NETWORK, WINDOWS):
+        return _network(name, model, keep)
     if name == TRUTH:
         return Method(TRUTH, {"method": TRUTH}, lambda page: page.ink)
     if name in CLASSICAL:
         identity = {"method": name, "library": library_version(), "settings": settings(name).to_dict()}
         return Method(name, identity, lambda page: binarize(name, grey(page.scan)))
-    raise ConfigError(f"there is no method {name!r}; there are {', '.join((*METHODS, TRUTH))}")
+    raise ConfigError(f"there is no method {name!r}; there are {', '.join(KNOWN_METHODS)}")
 
 
-def _network(model: str, keep: str | None) -> Method:
-    chosen: dict[str, Any] = {}
+def _network(name: str, model: str, keep: str | None) -> Method:
+    chosen: dict[str, Any] = {} if name == NETWORK else {"context": False}
     if keep is not None:
         if "keep" in {field.name for field in fields(InferenceConfig)}:
             chosen["keep"] = keep
@@ -52,4 +57,4 @@ def _network(model: str, keep: str | None) -> Method:
         warnings.simplefilter("ignore", UntrainedWarning)
         binarizer = Binarizer.from_pretrained(model, config=InferenceConfig(**chosen))
     identity = {"method": NETWORK, "sha256": binarizer.sha256, "settings": asdict(binarizer.config)}
-    return Method(NETWORK, identity, lambda page: binarizer(page.scan).binary)
+    return Method(name, identity, lambda page: binarizer(page.scan).binary)
