@@ -13,7 +13,7 @@ from drmamba.cli import group
 from drmamba.config import preset
 from drmamba.errors import CheckpointError, ConfigError, DataError
 from drmamba.files import sha256
-from drmamba.integrations.release import fold_scores
+from drmamba.integrations.release import fold_scores, release
 from drmamba.model.network import DRMamba
 
 SCORES = {"fm": 91.234, "pfm": 94.5, "psnr": 20.1, "drd": 2.5}
@@ -112,6 +112,52 @@ def test_a_recipe_may_be_judged_by_years_that_were_kept_out_together(model, tmp_
     assert "one year at a time" not in card
     assert "DIBCO 2018, 2019, kept out together" in card
     assert "Updates, after the same start: 32." in card
+
+
+def benchmark(path, digest, pages=None, **changes):
+    """The report of a benchmark of a model and two classical methods."""
+    pages = pages or {"scraps": 3}
+
+    def method(name, fm, kind, identity):
+        return {
+            "name": name,
+            "kind": kind,
+            "identity": identity,
+            "years": {year: {"fm": fm} for year in pages},
+        }
+
+    methods = [
+        method("drmamba", 78.654, "network", {"sha256": digest}),
+        method("otsu", 60, "classical", {}),
+        method("su", 70.5, "classical", {}),
+    ]
+    path.write_text(json.dumps({"pages": pages, "methods": methods} | changes))
+    return path
+
+
+def test_the_card_states_scores_on_collections_that_the_model_has_not_seen(model, tmp_path):
+    out, report = tmp_path / "lite.safetensors", tmp_path / "benchmark.json"
+    done = export("-o", out, "--model", model, "--collections", benchmark(report, sha256(model)))
+    assert done.exit_code == 0, done.output
+    scores = {"pages": 3, "fm": 78.65, "best_fm": 70.5, "best": "su"}
+    assert checkpoint.read_header(out)[1].metrics["collections"] == {"scraps": scores}
+    card = out.with_suffix(".md").read_text()
+    assert "| scraps | 3 | 78.65 | 70.50 (su) |" in card
+    assert "| 2018, 2019 | pages of the DIBCO and H-DIBCO contests |" in card
+    assert "`--keep all` keeps them" in " ".join(card.split())
+    for path, message in (
+        (
+            benchmark(tmp_path / "other.json", "0" * 64),
+            f"no scores of the model with the sha256 {sha256(model)}",
+        ),
+        (
+            benchmark(tmp_path / "seen.json", sha256(model), {"2019": 13}),
+            "2019, which the model was trained on",
+        ),
+        (benchmark(tmp_path / "bad.json", sha256(model), methods=[{}]), r"bad\.json is not a report of"),
+    ):
+        with pytest.raises(DataError, match=message):
+            release(model, out, collections=path)
 
 
 def test_what_cannot_be_released(model, tmp_path):

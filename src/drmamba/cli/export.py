@@ -45,10 +45,22 @@ FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors"}
     "kept_out_years.json of a run that kept years out.",
 )
 @click.option(
+    "--collections",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With safetensors: state the scores in this report by `drmamba benchmark --json` of the same model on "
+    "collections that it was not trained on.",
+)
+@click.option(
     "--notes", default="", help="With safetensors: add this remark about the recipe to the model card."
 )
 def command(
-    format_: str, output: Path, model: str, precision: ExportPrecision, folds: Path | None, notes: str
+    format_: str,
+    output: Path,
+    model: str,
+    precision: ExportPrecision,
+    folds: Path | None,
+    collections: Path | None,
+    notes: str,
 ) -> None:
     """Write a model as ONNX, which runs without torch, or for publication.
 
@@ -66,8 +78,8 @@ def command(
             f"{output} must end in {FORMATS[format_]}, by which the program recognizes such a model"
         )
     if format_ == "onnx":
-        if folds or notes:
-            raise ConfigError("--folds and --notes are for --format safetensors")
+        if folds or collections or notes:
+            raise ConfigError("--folds, --collections and --notes are for --format safetensors")
         from drmamba.integrations.onnx import export
 
         difference = export(model, output, precision)
@@ -82,7 +94,7 @@ def command(
         path = find_model(model, EngineConfig(runtime="torch"))
         if path is None:
             raise CheckpointError(f"there are no weights of {model!r} to export; give a trained model file")
-        release(path, output, folds=folds, notes=notes)
+        release(path, output, folds=folds, collections=collections, notes=notes)
         checked = ", and beside it its export to ONNX and its card"
     size = output.stat().st_size / 1e6
     click.echo(f"drmamba: wrote {output}, {size:.1f} MB{checked}", err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from textwrap import fill
 from typing import Any
 
 from drmamba.checkpoint import Provenance
@@ -14,7 +15,34 @@ from drmamba.experiments.report import CONTEST, HEADINGS, as_markdown, number
 # did not see, or those of one model that saw none of several years.
 FOLDS = "leave_one_year_out"
 KEPT_OUT = "years_kept_out_together"
+COLLECTIONS = "collections"  # key of the model's own scores on collections that it was not trained on
 DEFAULT_FM = "everyday_fm"  # key of a fold's FM by the default protocol, as in the first model files
+
+# What each training set is, and the terms of those who published it.
+CONTEST_PAGES = "pages of the DIBCO and H-DIBCO contests", "published for research; no licence is stated"
+TRAINING_SETS = {
+    "synthetic": ("pages made by drmamba", "free"),
+    "udiads_bib": (
+        "medieval Latin and Syriac manuscripts (U-DIADS-Bib)",
+        "published for research; no licence was found",
+    ),
+    "shipping_label": ("two photographed labels", "no licence was found"),
+    "narc_finland": ("microfilm, typescript and print of the Finnish National Archive", "Apache-2.0"),
+    "synchromedia_ms": (
+        "single spectral bands of manuscripts",
+        "published for research; no licence was found",
+    ),
+    "palm_leaf": ("palm-leaf manuscripts (AMADI)", "published for research; no licence was found"),
+}
+LIMITS_OF_ONE_CONVENTION = (
+    "It takes ruled lines for paper where the contests do. Strokes wider than about 30 pixels, as in a headline above "
+    "small print, are lost."
+)
+LIMITS_OF_BOTH_CONVENTIONS = (
+    "With `--keep text`, the contests' idea of ink, rules, frames and stamps beside text are taken for paper; "
+    "`--keep all` keeps them. Dotted lines and thin strokes beside a black margin may have gaps, writing that is much "
+    "paler than other writing on its page may be lost, and bleed-through as dark as the text may stay."
+)
 
 
 def card(
@@ -39,8 +67,9 @@ def card(
     }
     # JSON is valid YAML, and one line per key is readable.
     front = "\n".join(f"{key}: {json.dumps(value)}" for key, value in facts.items() if value)
-    data = ", ".join(provenance.data) or "not stated"
-    held_out = f" The year {provenance.held_out} was kept out of it." if provenance.held_out else ""
+    held_out = f"\n\nThe year {provenance.held_out} was kept out." if provenance.held_out else ""
+    both = "all" in network.conventions
+    limits = fill(LIMITS_OF_BOTH_CONVENTIONS if both else LIMITS_OF_ONE_CONVENTION, 116)
     pin = f"Pin a commit with `{place}@SHA` where results must not change.\n\n" if "/" in place else ""
     return f"""---
 {front}
@@ -62,7 +91,7 @@ page.save("scan.png")
 
 {pin}## Data
 
-Trained on: {data}.{held_out}
+{_data(provenance)}{held_out}
 
 ## Recipe
 
@@ -78,9 +107,10 @@ settings of the network are in the model file's header.
 {files}## Limits
 
 The scores hold for the pages named above them; other material may give worse results. The network has learned from
-scans of text: it is not meant for photographs, tonal drawings and colour prints, and it takes ruled lines for paper
-where the contests do. Strokes wider than about 30 pixels, as in a headline above small print, are lost. drmamba flags
-pages whose result is doubtful (`drmamba binarize --report`); check those.
+scans of text: it is not meant for photographs, tonal drawings and colour prints. drmamba flags pages whose result is
+doubtful (`drmamba binarize --report`); check those.
+
+{limits}
 
 ## Licence
 
@@ -88,8 +118,29 @@ The licence of the weights is {licence}. The terms of those who published the tr
 """
 
 
+def _data(provenance: Provenance) -> str:
+    """Return what the model was trained on, with the terms of each set where they are known."""
+    if not provenance.data:
+        return "It is not stated what the model was trained on."
+    years = [name for name in provenance.data if len(name) == 4 and name.isdigit()]
+    rows = [[", ".join(years), *CONTEST_PAGES]] if years else []
+    others = [name for name in provenance.data if name not in years]
+    rows += [[name, *TRAINING_SETS.get(name, ("not stated", "not stated"))] for name in others]
+    return "The model was trained on these sets.\n\n" + as_markdown(["set", "what it is", "terms"], rows)
+
+
 def _scores(provenance: Provenance) -> str:
     parts = []
+    if own_scores := provenance.metrics.get(COLLECTIONS):
+        parts.append(
+            "Mean FM of this file, before it was stored as float16, by the default protocol on collections "
+            "of which no page was in its training:"
+        )
+        rows = [
+            [name, str(means["pages"]), number(float(means["fm"])), _best(means)]
+            for name, means in own_scores.items()
+        ]
+        parts.append(as_markdown(["collection", "pages", "FM", "best classical method"], rows))
     if folds := _recipe_scores(provenance):
         rows = [[year, *_row(means)] for year, means in folds["years"].items()]
         rows.append([f"average of {len(rows)}", *_row(folds["mean"])])
@@ -121,6 +172,10 @@ def _scores(provenance: Provenance) -> str:
 def _recipe_scores(provenance: Provenance) -> dict[str, Any] | None:
     found: dict[str, Any] | None = provenance.metrics.get(FOLDS) or provenance.metrics.get(KEPT_OUT)
     return found
+
+
+def _best(means: dict[str, Any]) -> str:
+    return f"{number(float(means['best_fm']))} ({means['best']})" if "best" in means else "-"
 
 
 def _row(means: dict[str, Any]) -> list[str]:

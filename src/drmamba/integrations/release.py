@@ -15,11 +15,13 @@ from drmamba.experiments.studies.leave_one_out_report import DEFAULT_KEY
 from drmamba.experiments.studies.run_series import incomplete
 from drmamba.files import sha256, write_atomic
 from drmamba.inference.models import EXPORTED
-from drmamba.integrations.card import DEFAULT_FM, FOLDS, KEPT_OUT, card
+from drmamba.integrations.card import COLLECTIONS, DEFAULT_FM, FOLDS, KEPT_OUT, card
 from drmamba.integrations.onnx import export, exportable
 
 
-def release(model: Path, output: Path, *, folds: Path | None = None, notes: str = "") -> None:
+def release(
+    model: Path, output: Path, *, folds: Path | None = None, collections: Path | None = None, notes: str = ""
+) -> None:
     """Write a trained model as float16 to `output`, and beside it its export (.onnx) and its card (.md).
 
     The export is made from the file that was written, so that both have the same weights. Networks that cannot be
@@ -27,6 +29,7 @@ def release(model: Path, output: Path, *, folds: Path | None = None, notes: str 
 
     folds: the results.json of `drmamba loo` with the same recipe, or the kept_out_years.json of a run that kept several
     years out; a model that was trained on every page has no scores of its own.
+    collections: the report of `drmamba benchmark --json` of this model on collections that it was not trained on.
     """
     if output.exists() and output.samefile(model):
         raise CheckpointError(
@@ -39,6 +42,8 @@ def release(model: Path, output: Path, *, folds: Path | None = None, notes: str 
     if folds is not None:
         together, scores = fold_scores(folds, network.config)
         metrics[KEPT_OUT if together else FOLDS] = scores
+    if collections is not None:
+        metrics[COLLECTIONS] = collection_scores(collections, sha256(model), provenance.data)
     if notes:
         provenance = replace(provenance, notes=f"{provenance.notes}. {notes}" if provenance.notes else notes)
     provenance = replace(provenance, metrics=metrics)
@@ -86,6 +91,33 @@ def fold_scores(path: Path, network: ModelConfig) -> tuple[bool, dict[str, Any]]
             *(f"{note}." for note in incomplete(pages.items())),
         ],
     }
+
+
+def collection_scores(path: Path, model: str, trained_on: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Return pages and FM of each collection, and the best of the other methods in the report.
+
+    path: the report of a benchmark of the model with this sha256.
+    """
+    try:
+        report = json.loads(path.read_text())
+        pages = {str(name): int(count) for name, count in report["pages"].items()}
+        own = [method for method in report["methods"] if method["identity"].get("sha256") == model]
+        others = [method for method in report["methods"] if method["kind"] != "network"]
+        if len(own) != 1:
+            raise DataError(
+                f"{path} has no scores of the model with the sha256 {model}; run the benchmark with it"
+            )
+        found = {}
+        for name, count in pages.items():
+            found[name] = {"pages": count, "fm": round(float(own[0]["years"][name]["fm"]), 2)}
+            best = max(((float(other["years"][name]["fm"]), other["name"]) for other in others), default=None)
+            if best is not None:
+                found[name] |= {"best_fm": round(best[0], 2), "best": best[1]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path} is not a report of `drmamba benchmark --json`: {error}") from error
+    if seen := sorted(set(pages) & set(trained_on)):
+        raise DataError(f"{path} has scores on {', '.join(seen)}, which the model was trained on")
+    return found
 
 
 def _rounded(paper: dict[str, float], default: dict[str, float] | None) -> dict[str, float]:

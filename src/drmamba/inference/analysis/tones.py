@@ -24,7 +24,9 @@ class Tones:
     paper: float = 0.0
     noise: float = 0.0  # standard deviation of the paper between the strokes, in grey levels
     between: float = 0.0  # pixels that are neither dark nor light, for each dark one on the whole page
-    darkest: float = 255.0  # the darkest tone of any tile, be it of a few thin strokes; `ink` fills a twentieth of them
+    darkest: float = (
+        255.0  # the darkest tone of any tile, be it of a few thin strokes; `ink` fills a twentieth of them
+    )
 
     @property
     def contrast(self) -> float:
@@ -33,7 +35,9 @@ class Tones:
 
     def stretched(self, gain: float) -> Tones:
         """Return the tones of the page with so many times the contrast; its paper stays as it is."""
-        ink, darkest = (max(0.0, self.paper - gain * (self.paper - tone)) for tone in (self.ink, self.darkest))
+        ink, darkest = (
+            max(0.0, self.paper - gain * (self.paper - tone)) for tone in (self.ink, self.darkest)
+        )
         return Tones(ink, self.paper, gain * self.noise, self.between, darkest)
 
 
