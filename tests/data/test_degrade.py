@@ -285,6 +285,17 @@ def test_some_sheets_are_torn_and_some_are_cut_straight() -> None:
     assert sum(change > 0.15 for change in rough) > 5
 
 
+def test_some_faded_pages_are_washed_out_in_patches() -> None:
+    """Both very pale and nearly whole ink on one line of the page, not always, and never so pale that it is lost."""
+    page = LabelledPage(np.full((300, 600, 3), 0.8, np.float32), np.zeros((300, 600), bool))
+    page.ink[140:160] = True
+    page.image[page.ink] = 0.2
+    lines = [ink_damage.faint(page, np.random.default_rng(seed)).image[150, :, 0] for seed in range(40)]
+    uneven = [np.quantile(line, 0.95) - np.quantile(line, 0.05) > 0.25 for line in lines]
+    assert 8 <= sum(uneven) <= 30
+    assert max(line.max() for line in lines) < 0.8 - 0.03
+
+
 def test_some_faded_pages_are_written_by_two_hands() -> None:
     page = LabelledPage(np.full((600, 200, 3), 0.8, np.float32), np.zeros((600, 200), bool))
     page.ink[:, 90:110] = True
