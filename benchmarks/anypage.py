@@ -1,6 +1,6 @@
 """Binarizers on ordinary pages that contests do not contain: newspapers, tables, maps, photographs and others.
 
-    python benchmarks/anypage.py                              # 232 made pages of 21 kinds, five methods
+    python benchmarks/anypage.py                              # 240 made pages of 22 kinds, five methods
     python benchmarks/anypage.py --pages 2 --kinds map,table  # a look at two pages of two kinds
     python benchmarks/anypage.py --json                       # everything as JSON
     python benchmarks/anypage.py --save FOLDER --pages 1      # the pages, their truth and the results to look at

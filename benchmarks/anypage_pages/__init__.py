@@ -56,6 +56,7 @@ KINDS: dict[str, Callable[[int, np.random.Generator], Page]] = {
     "photograph with caption": kinds_pictures.caption,
     "distant bleed-through": kinds_damage.distant_bleed,
     "half stain": kinds_damage.half_stain,
+    "washed out": kinds_damage.washed_out,
 }
 USUAL_COUNT = 8
 COUNTS = {"distant bleed-through": 40, "half stain": 40}

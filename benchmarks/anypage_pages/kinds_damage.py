@@ -1,4 +1,4 @@
-"""Two damages that contests hardly have: bleed-through far from any ink, and a stain over half of the page."""
+"""Damages that contests hardly have: bleed-through far from any ink, a stain over half of the page, washed-out ink."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from anypage_pages.canvas import OLD_PRINT, PEN, Canvas
 from anypage_pages.fonts import pick_font
 from anypage_pages.page import Page
-from anypage_pages.paper import CREAM, OLD, WHITE, make_paper, stain, uneven_light
+from anypage_pages.paper import CREAM, OLD, WHITE, clouds, make_paper, stain, uneven_light
 from anypage_pages.prose import ENGLISH
 from anypage_pages.scanning import Exposure, Pixels, any_capture, scan_page, shine_through
 from anypage_pages.typesetting import Words, fill_line, set_block, set_centred, write_line
@@ -57,3 +57,29 @@ def half_stain(number: int, rng: Generator) -> Page:
     paper = make_paper(rng, shape, (CREAM, WHITE, OLD)[number % 3], rng.uniform(0.2, 0.7))
     paper *= uneven_light(rng, shape, rng.uniform(0.02, 0.15))[..., None]
     return scan_page("half stain", number, canvas, paper, any_capture(rng), rng, after=stained)
+
+
+def washed_out(number: int, rng: Generator) -> Page:
+    """Print or handwriting that water or light has taken away in patches, down to an eighth of its contrast."""
+    width, height = 1150, 1350
+    canvas, words = Canvas(width, height), Words(ENGLISH, rng)
+    if number % 2:
+        hand, y = pick_font(rng, "hand", int(rng.integers(54, 66))), 80.0
+        while y < height - 130:
+            write_line(canvas, PEN, " ".join(fill_line(words, hand, width - 380)), hand, 90, y, rng)
+            y += hand.size * 1.3
+    else:
+        font = pick_font(rng, "book", int(rng.integers(31, 38)))
+        set_block(
+            canvas, "text", OLD_PRINT, words, font, (110, 100, width - 110, height - 90), readable_lines=12
+        )
+    shape = (height, width)
+    paper = make_paper(rng, shape, (CREAM, WHITE, OLD)[number % 3], rng.uniform(0.2, 0.7))
+    paper *= uneven_light(rng, shape, rng.uniform(0.02, 0.15))[..., None]
+    patches = np.clip(0.5 + rng.uniform(0.5, 1.2) * clouds(rng, shape, rng.uniform(1.6, 2.2), 8), 0, 1)
+    lost = (rng.uniform(0.6, 0.88) * patches)[..., None]
+
+    def faded(pixels: Pixels, _: Exposure) -> Pixels:
+        return np.asarray(pixels + lost * (paper - pixels), np.float32)
+
+    return scan_page("washed out", number, canvas, paper, any_capture(rng), rng, after=faded)
