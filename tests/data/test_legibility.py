@@ -75,3 +75,16 @@ def test_a_page_is_degraded_anew_until_it_is_legible(
     result = degrade(page(), np.random.default_rng(0), only, source)
     assert faded.calls == calls
     assert legible(result)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("faint", True), ("contrast", False), ("pale", True)])
+def test_what_fades_ink_may_leave_less_of_it(
+    name: str, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of it is enough where pale ink is the point; otherwise pages with very pale patches are refused."""
+    pale = page(ink=0.745, noise=0.01)
+    monkeypatch.setitem(degradations.DEGRADATIONS, name, lambda *_: pale)
+    only = DegradeConfig(**{other: float(other == name) for other in degradations.DEGRADATIONS}, untouched=0)
+    source: degradations.MaterialSource = None  # type: ignore[assignment]
+    result = degrade(page(), np.random.default_rng(0), only, source)
+    assert (result is pale) == expected
