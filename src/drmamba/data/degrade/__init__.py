@@ -32,7 +32,8 @@ class MaterialSource(Protocol):
 
 
 TRIES = 3  # attempts to degrade a page so that its ink can still be seen
-PALEST_LEGIBLE = 0.015  # share of full brightness; `LEAST_CONTRAST` of pages that are pale throughout
+# Shares of full brightness; `LEAST_CONTRAST` of pages that are pale throughout, and of those with faded ink.
+PALEST_LEGIBLE, FADED_LEGIBLE = 0.015, 0.04
 
 Degradation = Callable[[LabelledPage, np.random.Generator, MaterialSource], LabelledPage]
 
@@ -96,7 +97,8 @@ def degrade(
         degraded = page
         for name in chosen:
             degraded = DEGRADATIONS[name](degraded, rng, source)
-        if legible(degraded, PALEST_LEGIBLE if "pale" in chosen else LEAST_CONTRAST):
+        least = PALEST_LEGIBLE if "pale" in chosen else FADED_LEGIBLE if "faint" in chosen else LEAST_CONTRAST
+        if legible(degraded, least):
             return degraded
     return page
 

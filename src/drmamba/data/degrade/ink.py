@@ -20,7 +20,7 @@ WIDE = 512  # pixels; a region with sides of this length or more shows ink and b
 WRITTEN = 0.03  # share of ink from which a smaller crop does, too
 SHARP = 0.25  # share of these with bleed-through on which it is sharp
 FINE = 1.3  # pixels; hairlines and corners of the other side survive a blur of less than this
-PATCHY = 0.4  # share of the faded pages on which ink is washed out in patches, beside ink that is whole
+PATCHY = 0.5  # share of the faded pages on which ink is washed out in patches, beside ink that is whole
 TWO_HANDS = 0.3  # share of the faded pages of which only some lines are pale, as if written by another hand
 
 Colour = NDArray[np.float32]  # (3,), one value per channel
