@@ -4,7 +4,7 @@
 
 D or B is set to zero, or its mean over the window replaces beta, the block's contribution, or the deep features F_3 and
 F_4. Pages are seen in windows of 512 with the default stride, by the network alone (no scaling, no page context unless
---context is given).
+--context is given). `drmamba export --usage` puts what --json prints of one model into a model card.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main() -> None:
                     f"{part:<12} {row['fm']:7.2f} {row['difference']:+7.2f} {row['pixels']:9.2f}", flush=True
                 )
     if args.json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps({"years": args.years.split(","), "models": found}, indent=1))
 
 
 if __name__ == "__main__":

@@ -160,6 +160,23 @@ def test_the_card_states_scores_on_collections_that_the_model_has_not_seen(model
             release(model, out, collections=path)
 
 
+def test_the_card_states_what_each_part_contributes(model, tmp_path):
+    out, path = tmp_path / "lite.safetensors", tmp_path / "usage.json"
+    parts = {
+        "whole": {"fm": 92.924, "difference": 0.0, "pixels": 0.0},
+        "D=0": {"fm": 89.18, "difference": -3.734, "pixels": 0.94},
+    }
+    path.write_text(json.dumps({"years": ["2012", "2018"], "models": {"RUN/model.safetensors": parts}}))
+    assert export("-o", out, "--model", model, "--usage", path).exit_code == 0
+    assert checkpoint.read_header(out)[1].metrics["usage"]["parts"]["D=0"]["difference"] == -3.73
+    card = out.with_suffix(".md").read_text()
+    assert "has not seen 2012, 2018" in card
+    assert "| D=0 | 89.18 | -3.73 | 0.94 |" in card
+    path.write_text(json.dumps({"years": ["2012"], "models": {"a": parts, "b": parts}}))
+    with pytest.raises(DataError, match=r"usage\.json is not what `benchmarks/usage\.py --json` prints"):
+        release(model, out, usage=path)
+
+
 def test_what_cannot_be_released(model, tmp_path):
     (tmp_path / "bad.json").write_text('{"years": {"2018": {}}}')
     with pytest.raises(DataError, match=r"bad\.json is not a results\.json"):

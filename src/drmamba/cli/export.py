@@ -51,6 +51,12 @@ FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors"}
     "collections that it was not trained on.",
 )
 @click.option(
+    "--usage",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With safetensors: state what each part of the network contributes, from what `benchmarks/usage.py --json` "
+    "printed of one model of the recipe.",
+)
+@click.option(
     "--notes", default="", help="With safetensors: add this remark about the recipe to the model card."
 )
 def command(
@@ -60,6 +66,7 @@ def command(
     precision: ExportPrecision,
     folds: Path | None,
     collections: Path | None,
+    usage: Path | None,
     notes: str,
 ) -> None:
     """Write a model as ONNX, which runs without torch, or for publication.
@@ -78,8 +85,8 @@ def command(
             f"{output} must end in {FORMATS[format_]}, by which the program recognizes such a model"
         )
     if format_ == "onnx":
-        if folds or collections or notes:
-            raise ConfigError("--folds, --collections and --notes are for --format safetensors")
+        if folds or collections or usage or notes:
+            raise ConfigError("--folds, --collections, --usage and --notes are for --format safetensors")
         from drmamba.integrations.onnx import export
 
         difference = export(model, output, precision)
@@ -94,7 +101,7 @@ def command(
         path = find_model(model, EngineConfig(runtime="torch"))
         if path is None:
             raise CheckpointError(f"there are no weights of {model!r} to export; give a trained model file")
-        release(path, output, folds=folds, collections=collections, notes=notes)
+        release(path, output, folds=folds, collections=collections, usage=usage, notes=notes)
         checked = ", and beside it its export to ONNX and its card"
     size = output.stat().st_size / 1e6
     click.echo(f"drmamba: wrote {output}, {size:.1f} MB{checked}", err=True)

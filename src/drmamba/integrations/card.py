@@ -16,6 +16,7 @@ from drmamba.experiments.report import CONTEST, HEADINGS, as_markdown, number
 FOLDS = "leave_one_year_out"
 KEPT_OUT = "years_kept_out_together"
 COLLECTIONS = "collections"  # key of the model's own scores on collections that it was not trained on
+USAGE = "usage"  # key of what the recipe's scores lose when parts of the network are replaced
 DEFAULT_FM = "everyday_fm"  # key of a fold's FM by the default protocol, as in the first model files
 
 # What each training set is, and the terms of those who published it.
@@ -160,6 +161,17 @@ def _scores(provenance: Provenance) -> str:
             "protocol."
         )
         parts += folds.get("notes", [])
+    if usage := provenance.metrics.get(USAGE):
+        unseen = ", ".join(usage["years"])
+        parts.append(
+            f"What each part of the network contributes, in a model of the recipe that has not seen {unseen}: FM on "
+            "these years by windows alone, and the pixels that change, when the part is replaced."
+        )
+        rows = [
+            [name, number(row["fm"]), f"{row['difference']:+.2f}", number(row["pixels"])]
+            for name, row in usage["parts"].items()
+        ]
+        parts.append(as_markdown(["replaced", "FM", "change", "pixels changed, %"], rows))
     own = {HEADINGS[m]: provenance.metrics[m] for m in CONTEST if m in provenance.metrics}
     if own and provenance.held_out:
         parts.append(f"Mean over the pages of the held-out year {provenance.held_out}:")

@@ -15,12 +15,18 @@ from drmamba.experiments.studies.leave_one_out_report import DEFAULT_KEY
 from drmamba.experiments.studies.run_series import incomplete
 from drmamba.files import sha256, write_atomic
 from drmamba.inference.models import EXPORTED
-from drmamba.integrations.card import COLLECTIONS, DEFAULT_FM, FOLDS, KEPT_OUT, card
+from drmamba.integrations.card import COLLECTIONS, DEFAULT_FM, FOLDS, KEPT_OUT, USAGE, card
 from drmamba.integrations.onnx import export, exportable
 
 
 def release(
-    model: Path, output: Path, *, folds: Path | None = None, collections: Path | None = None, notes: str = ""
+    model: Path,
+    output: Path,
+    *,
+    folds: Path | None = None,
+    collections: Path | None = None,
+    usage: Path | None = None,
+    notes: str = "",
 ) -> None:
     """Write a trained model as float16 to `output`, and beside it its export (.onnx) and its card (.md).
 
@@ -30,6 +36,7 @@ def release(
     folds: the results.json of `drmamba loo` with the same recipe, or the kept_out_years.json of a run that kept several
     years out; a model that was trained on every page has no scores of its own.
     collections: the report of `drmamba benchmark --json` of this model on collections that it was not trained on.
+    usage: what `benchmarks/usage.py --json` printed of a model of the recipe on years that it had not seen.
     """
     if output.exists() and output.samefile(model):
         raise CheckpointError(
@@ -44,6 +51,8 @@ def release(
         metrics[KEPT_OUT if together else FOLDS] = scores
     if collections is not None:
         metrics[COLLECTIONS] = collection_scores(collections, sha256(model), provenance.data)
+    if usage is not None:
+        metrics[USAGE] = part_usage(usage)
     if notes:
         provenance = replace(provenance, notes=f"{provenance.notes}. {notes}" if provenance.notes else notes)
     provenance = replace(provenance, metrics=metrics)
@@ -118,6 +127,27 @@ def collection_scores(path: Path, model: str, trained_on: tuple[str, ...]) -> di
     if seen := sorted(set(pages) & set(trained_on)):
         raise DataError(f"{path} has scores on {', '.join(seen)}, which the model was trained on")
     return found
+
+
+def part_usage(path: Path) -> dict[str, Any]:
+    """Return the years, and by replaced part FM, its change, and the share of pixels that change in per cent.
+
+    path: what `benchmarks/usage.py --json` printed of one model.
+    """
+    try:
+        found = json.loads(path.read_text())
+        (parts,) = found["models"].values()
+        return {
+            "years": [str(year) for year in found["years"]],
+            "parts": {
+                str(name): {key: round(float(row[key]), 2) for key in ("fm", "difference", "pixels")}
+                for name, row in parts.items()
+            },
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{path} is not what `benchmarks/usage.py --json` prints of one model: {error}"
+        ) from error
 
 
 def _rounded(paper: dict[str, float], default: dict[str, float] | None) -> dict[str, float]:
