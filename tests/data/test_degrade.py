@@ -92,7 +92,7 @@ def test_what_takes_ink_away_does_so_where_it_covers(name: str) -> None:
 
 
 @pytest.mark.parametrize("dark", [0.2, 0.6, 0.75])
-@pytest.mark.parametrize("name", ["faint", "contrast", "illumination", "grain", "recoloured"])
+@pytest.mark.parametrize("name", ["faint", "washed_out", "contrast", "illumination", "grain", "recoloured"])
 def test_ink_never_vanishes(name: str, dark: float) -> None:
     page = written(dark=dark)
     before = contrast(page.image, page.ink)
@@ -285,14 +285,14 @@ def test_some_sheets_are_torn_and_some_are_cut_straight() -> None:
     assert sum(change > 0.15 for change in rough) > 5
 
 
-def test_some_faded_pages_are_washed_out_in_patches() -> None:
-    """Both very pale and nearly whole ink on one line of the page, not always, and never so pale that it is lost."""
+def test_washed_out_pages_have_pale_and_dark_ink_on_one_line() -> None:
+    """Mostly; and no ink is so pale that it is lost."""
     page = LabelledPage(np.full((300, 600, 3), 0.8, np.float32), np.zeros((300, 600), bool))
     page.ink[140:160] = True
     page.image[page.ink] = 0.2
-    lines = [ink_damage.faint(page, np.random.default_rng(seed)).image[150, :, 0] for seed in range(40)]
+    lines = [ink_damage.washed_out(page, np.random.default_rng(seed)).image[150, :, 0] for seed in range(40)]
     uneven = [np.quantile(line, 0.95) - np.quantile(line, 0.05) > 0.25 for line in lines]
-    assert 8 <= sum(uneven) <= 30
+    assert sum(uneven) >= 25
     assert max(line.max() for line in lines) < 0.8 - 0.03
 
 

@@ -77,7 +77,7 @@ def test_a_page_is_degraded_anew_until_it_is_legible(
     assert legible(result)
 
 
-@pytest.mark.parametrize(("name", "expected"), [("faint", True), ("contrast", False), ("pale", True)])
+@pytest.mark.parametrize(("name", "expected"), [("washed_out", True), ("faint", False), ("pale", True)])
 def test_what_fades_ink_may_leave_less_of_it(
     name: str, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ class DegradeConfig(Config):
     new_paper: float = 0.15
     recoloured: float = 0.15
     faint: float = 0.3
+    washed_out: float = 0.0  # ink is lost in patches; never together with bleed-through
     rulings: float = 0.08
     bleed_through: float = 0.4
     foxing: float = 0.1

@@ -32,7 +32,7 @@ class MaterialSource(Protocol):
 
 
 TRIES = 3  # attempts to degrade a page so that its ink can still be seen
-# Shares of full brightness; `LEAST_CONTRAST` of pages that are pale throughout, and of those with faded ink.
+# Shares of full brightness; `LEAST_CONTRAST` of pages that are pale throughout, and of those with washed-out ink.
 PALEST_LEGIBLE, FADED_LEGIBLE = 0.015, 0.04
 
 Degradation = Callable[[LabelledPage, np.random.Generator, MaterialSource], LabelledPage]
@@ -47,6 +47,7 @@ DEGRADATIONS: dict[str, Degradation] = {
     "new_paper": lambda page, rng, source: ink.new_paper(page, source.sheet(rng, page.shape), rng),
     "recoloured": _alone(ink.recoloured),
     "faint": _alone(ink.faint),
+    "washed_out": _alone(ink.washed_out),
     "rulings": _alone(paper.rulings),
     "bleed_through": lambda page, rng, source: ink.bleed_through(page, source.verso, rng),
     "foxing": _alone(paper.foxing),
@@ -75,11 +76,13 @@ DEGRADATIONS: dict[str, Degradation] = {
 }
 # Degradations that are left out when another one is applied, because both together would lose the ink.
 EXCLUDED: dict[str, tuple[str, ...]] = {
-    "photocopy": ("faint",),
+    # Beside bleed-through, the palest words of such a page could be either.
+    "washed_out": ("faint", "recoloured", "bleed_through"),
+    "photocopy": ("faint", "washed_out"),
     "snapshot": ("illumination",),
     "microfilm": ("contrast", "photocopy"),
-    "blank_side": ("pale",),
-    "pale": ("faint", "recoloured", "contrast", "snapshot", "microfilm", "photocopy"),
+    "blank_side": ("pale", "washed_out"),
+    "pale": ("faint", "washed_out", "recoloured", "contrast", "snapshot", "microfilm", "photocopy"),
 }
 
 
@@ -97,7 +100,13 @@ def degrade(
         degraded = page
         for name in chosen:
             degraded = DEGRADATIONS[name](degraded, rng, source)
-        least = PALEST_LEGIBLE if "pale" in chosen else FADED_LEGIBLE if "faint" in chosen else LEAST_CONTRAST
+        least = (
+            PALEST_LEGIBLE
+            if "pale" in chosen
+            else FADED_LEGIBLE
+            if "washed_out" in chosen
+            else LEAST_CONTRAST
+        )
         if legible(degraded, least):
             return degraded
     return page

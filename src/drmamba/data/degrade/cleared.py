@@ -51,7 +51,7 @@ def probabilities_after(config: DegradeConfig, bleed_through: float = 0.8) -> De
 
     Nobody could distinguish faded strokes from bleed-through that stands alone.
     """
-    return replace(config, faint=0.0, bleed_through=bleed_through)
+    return replace(config, faint=0.0, washed_out=0.0, bleed_through=bleed_through)
 
 
 def _part(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.bool_]:

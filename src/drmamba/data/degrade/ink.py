@@ -20,7 +20,6 @@ WIDE = 512  # pixels; a region with sides of this length or more shows ink and b
 WRITTEN = 0.03  # share of ink from which a smaller crop does, too
 SHARP = 0.25  # share of these with bleed-through on which it is sharp
 FINE = 1.3  # pixels; hairlines and corners of the other side survive a blur of less than this
-PATCHY = 0.5  # share of the faded pages on which ink is washed out in patches, beside ink that is whole
 TWO_HANDS = 0.3  # share of the faded pages of which only some lines are pale, as if written by another hand
 
 Colour = NDArray[np.float32]  # (3,), one value per channel
@@ -119,22 +118,31 @@ def _darkness(page: LabelledPage) -> Colour:
 def faint(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
     """Fade the ink unevenly, but never so far that it disappears; on some pages only the lines of one of two hands."""
     parts = layers(page)
-    if rng.random() < PATCHY:
-        soft = rng.uniform(0.1, 0.6)
-        patches = clouds(rng, page.shape, _scale(rng, page.shape, 20, 150), octaves=2)
-        lost = np.float32(rng.uniform(0.4, 0.85)) * smoothstep(patches, -soft, soft)
-        lost += np.float32(rng.uniform(0, 0.3))
-    else:
-        patches = clouds(rng, page.shape, _scale(rng, page.shape, 20, 100), octaves=2)
-        lost = np.float32(rng.uniform(0.1, 0.7)) + np.float32(rng.uniform(0.05, 0.3)) * patches
+    lost = np.float32(rng.uniform(0.1, 0.7)) + np.float32(rng.uniform(0.05, 0.3)) * clouds(
+        rng, page.shape, _scale(rng, page.shape, 20, 100), octaves=2
+    )
     if rng.random() < 0.5:  # the pen ran dry, or the sheet is rough
         grain = smoothstep(noise(rng, page.shape, rng.uniform(2, 6)), rng.uniform(0.2, 1), 1.6)
         lost += grain * np.float32(rng.uniform(0.1, 0.5))
     if rng.random() < TWO_HANDS:
         lost *= _one_hand(rng, page.shape)
+    return _faded(page, parts, lost, rng.uniform(0.6, 1))
+
+
+def washed_out(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
+    """Wash the ink out in patches, so that nearly lost words stand beside dark ones of the same line."""
+    parts = layers(page)
+    soft = rng.uniform(0.1, 0.6)
+    patches = clouds(rng, page.shape, _scale(rng, page.shape, 20, 150), octaves=2)
+    lost = np.float32(rng.uniform(0.4, 0.85)) * smoothstep(patches, -soft, soft)
+    return _faded(page, parts, lost + np.float32(rng.uniform(0, 0.3)), rng.uniform(0.8, 1))
+
+
+def _faded(page: LabelledPage, parts: Layers, lost: Field, share: float) -> LabelledPage:
+    """The page without this part of its ink, or at most without a share of what it can lose and still be seen."""
     contrast = float(1 - transmission(page, parts).mean())
     most = max(0.0, 1 - LEAST_CONTRAST / max(contrast, LEAST_CONTRAST))
-    lost = np.clip(lost, 0, most * rng.uniform(0.6, 1))
+    lost = np.clip(lost, 0, most * share)
     return LabelledPage(covered(page.image, lost * parts.near, parts.paper), page.ink)
 
 

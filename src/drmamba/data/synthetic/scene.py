@@ -136,16 +136,17 @@ class Synthesizer:
                 config,
                 holes=max(0.5, config.holes),
                 bleed_through=0.2 * config.bleed_through,
+                washed_out=0.0,
                 faint=0.3 * config.faint,  # the ink is hard to distinguish from the fibres as it is
             )
         if kind == "sparse":  # there is little but bleed-through to see, and ink must not look like it
             bleed_through = min(1.0, 1.6 * config.bleed_through)
-            return replace(config, bleed_through=bleed_through, faint=0.2 * config.faint)
+            return replace(config, bleed_through=bleed_through, faint=0.2 * config.faint, washed_out=0.0)
         if kind == "calligraphy":  # its hairlines are pale as they are
             return replace(config, bleed_through=0.5 * config.bleed_through, faint=0.5 * config.faint)
         # Pencil is pale as it is, and faded large dark areas would be ambiguous.
         if kind in ("pencil", "woodcut", "halftone", "bands"):
-            return replace(config, faint=0.3 * config.faint)
+            return replace(config, faint=0.3 * config.faint, washed_out=0.3 * config.washed_out)
         return config
 
     def verso(self, rng: np.random.Generator, shape: tuple[int, int], *, fine: bool = True) -> Ink:
