@@ -127,7 +127,8 @@ def _data(provenance: Provenance) -> str:
     rows = [[", ".join(years), *CONTEST_PAGES]] if years else []
     others = [name for name in provenance.data if name not in years]
     rows += [[name, *TRAINING_SETS.get(name, ("not stated", "not stated"))] for name in others]
-    return "The model was trained on these sets.\n\n" + as_markdown(["set", "what it is", "terms"], rows)
+    lines = [f"| {' | '.join(row)} |" for row in (["set", "what it is", "terms"], ["---"] * 3, *rows)]
+    return "\n".join(["The model was trained on these sets.", "", *lines])
 
 
 def _scores(provenance: Provenance) -> str:
