@@ -32,8 +32,8 @@ class MaterialSource(Protocol):
 
 
 TRIES = 3  # attempts to degrade a page so that its ink can still be seen
-# Shares of full brightness; `LEAST_CONTRAST` of pages that are pale throughout, and of those with washed-out ink.
-PALEST_LEGIBLE, FADED_LEGIBLE = 0.015, 0.04
+# What takes the place of `LEAST_CONTRAST`, in shares of full brightness, where very pale ink is the point.
+LEAST_CONTRAST_OF = {"pale": 0.015, "washed_out": 0.04}
 
 Degradation = Callable[[LabelledPage, np.random.Generator, MaterialSource], LabelledPage]
 
@@ -76,7 +76,7 @@ DEGRADATIONS: dict[str, Degradation] = {
 }
 # Degradations that are left out when another one is applied, because both together would lose the ink.
 EXCLUDED: dict[str, tuple[str, ...]] = {
-    # Beside bleed-through, the palest words of such a page could be either.
+    # Beside bleed-through, the palest words of such a page could be either; other ink would be darker again.
     "washed_out": ("faint", "recoloured", "bleed_through"),
     "photocopy": ("faint", "washed_out"),
     "snapshot": ("illumination",),
@@ -100,12 +100,8 @@ def degrade(
         degraded = page
         for name in chosen:
             degraded = DEGRADATIONS[name](degraded, rng, source)
-        least = (
-            PALEST_LEGIBLE
-            if "pale" in chosen
-            else FADED_LEGIBLE
-            if "washed_out" in chosen
-            else LEAST_CONTRAST
+        least = min(
+            (LEAST_CONTRAST_OF[name] for name in chosen if name in LEAST_CONTRAST_OF), default=LEAST_CONTRAST
         )
         if legible(degraded, least):
             return degraded
