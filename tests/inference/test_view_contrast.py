@@ -28,7 +28,7 @@ def page(ink: int, paper: int = 200, *, dark: bool = False) -> RGB:
 
 def view(pixels: RGB, ink_contrast: float = 0.25, config: InferenceConfig = CONFIG) -> PageView:
     source = ArraySource(pixels)
-    return choose_view(source, analyse_page(source), config, iter, ink_contrast=ink_contrast)
+    return choose_view(source, analyse_page(source), config, iter, ModelConfig(ink_contrast=ink_contrast))
 
 
 def test_pale_pages_are_shown_with_the_contrast_that_the_model_asks_for() -> None:

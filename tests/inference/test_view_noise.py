@@ -1,5 +1,7 @@
 """Noise is added to pages cleaner than paper, black-and-white pages are kept, and scans are left alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -8,7 +10,7 @@ from stand_in import binarizer, save, text_page
 
 from drmamba import Binarizer
 from drmamba.cli.binarize import command
-from drmamba.config import PROTOCOLS, InferenceConfig
+from drmamba.config import PROTOCOLS, InferenceConfig, ModelConfig
 from drmamba.images import ArraySource
 from drmamba.inference.analysis import analyse_page
 from drmamba.inference.analysis.tones import Tones, measure_tones
@@ -21,6 +23,7 @@ from drmamba.inference.view import (
     SCAN_CONTRAST,
     SPOTLESS_NOISE,
     added_noise,
+    choose_view,
     solid_ink_level,
     with_noise,
 )
@@ -35,6 +38,15 @@ def print_(ink=0, paper=255, *, soft=True):
         draw.text((20, 30 + 110 * line), text, ink, font, stroke_width=2)
     grey = np.asarray(page)
     return grey if soft else np.where(grey < 128, 0, 255).astype(np.uint8)
+
+
+@pytest.fixture
+def model():
+    """The embedded model, as if it had not learned from clean pages."""
+    with Binarizer.from_pretrained() as found:
+        runtime = found.pool.runtime
+        runtime.model = replace(runtime.model, clean_pages=False)
+        yield found
 
 
 def counted(page):
@@ -90,14 +102,23 @@ def test_noise_is_the_same_each_time_and_leaves_blank_windows_alone():
     assert seen[0].dtype == np.uint8
 
 
-def test_headlines_rules_and_bullets_of_a_spotless_page_are_kept():
+def test_only_models_that_have_not_learned_from_clean_pages_get_noise():
+    source = ArraySource(print_())
+    analysis = analyse_page(source)
+    for learned in (False, True):
+        view = choose_view(
+            source, analysis, InferenceConfig(auto_rotate=False), iter, ModelConfig(clean_pages=learned)
+        )
+        assert (view.noise > 0) is (view.solid_ink > 0) is not learned
+
+
+def test_headlines_rules_and_bullets_of_a_spotless_page_are_kept(model):
     page = print_().copy()
     page[100:130, 500:530] = 0  # a bullet
     page[20:390, 10:12] = 0  # a rule
-    with Binarizer.from_pretrained() as model:
-        found = model(page, scale=1.0)
-        dim = model(np.maximum(page, 30) - np.uint8(20), scale=1.0)
-        assert not model(page, scale=1.0, add_noise=False).binary[105:125, 505:525].all()
+    found = model(page, scale=1.0)
+    dim = model(np.maximum(page, 30) - np.uint8(20), scale=1.0)
+    assert not model(page, scale=1.0, add_noise=False).binary[20:390, 10:12].all()
     for binary in (found.binary, dim.binary):
         assert binary[100:130, 500:530].all()
         assert binary[20:390, 10:12].all()
@@ -112,23 +133,21 @@ def test_a_scrap_on_a_white_ground_is_not_a_spotless_page():
     assert solid_ink_level(analyse_page(ArraySource(print_())).tones) > 0
 
 
-def test_maps_of_such_a_page_are_the_networks():
+def test_maps_of_such_a_page_are_the_networks(model):
     page = print_()
-    with Binarizer.from_pretrained() as model:
-        exploration = Exploration(model, ArraySource(page), InferenceConfig(scale=1.0))
-        maps, made = exploration.explanation(), model(page, scale=1.0)
+    exploration = Exploration(model, ArraySource(page), InferenceConfig(scale=1.0))
+    maps, made = exploration.explanation(), model(page, scale=1.0)
     assert np.array_equal(exploration.page.binary, made.binary)
     assert maps.beta[page < 128].std() > 0  # all the same where ink was put in
 
 
 @pytest.mark.parametrize("keep", [0, 10**9])
-def test_knobs_turn_on_such_a_page(keep):
+def test_knobs_turn_on_such_a_page(model, keep):
     page = print_()
-    with Binarizer.from_pretrained() as model:
-        exploration = Exploration(model, ArraySource(page), InferenceConfig(scale=1.0), keep=keep)
-        for settings in ({"threshold": 0.3}, {"suppress": 0.5}):
-            turned = exploration.adjust(**settings)
-        want = model(page, scale=1.0, threshold=0.3, suppress=0.5)
+    exploration = Exploration(model, ArraySource(page), InferenceConfig(scale=1.0), keep=keep)
+    for settings in ({"threshold": 0.3}, {"suppress": 0.5}):
+        turned = exploration.adjust(**settings)
+    want = model(page, scale=1.0, threshold=0.3, suppress=0.5)
     assert turned.quality.flags == want.quality.flags
     assert (turned.binary != want.binary).mean() < 1e-4
 
@@ -169,9 +188,8 @@ def test_what_was_made_is_not_changed_when_made_again():
     assert np.array_equal(once.binary, again.binary)
 
 
-def test_black_and_white_pages_can_be_explained():
-    with Binarizer.from_pretrained() as model:
-        found = Exploration(model, ArraySource(print_(soft=False)), InferenceConfig(scale=1.0)).explained()
+def test_black_and_white_pages_can_be_explained(model):
+    found = Exploration(model, ArraySource(print_(soft=False)), InferenceConfig(scale=1.0)).explained()
     assert found.explanation is not None
     assert "grained" in found.quality.flags
     assert found.binary.any()

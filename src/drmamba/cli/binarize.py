@@ -89,7 +89,7 @@ INFERENCE, ENGINE, SCALE, WINDOWS = InferenceConfig(), EngineConfig(), ScaleConf
               help="Show pages whose ink is pale throughout to the network with more contrast, if the model asks for "
               "it. [default: auto-contrast]")  # fmt: skip
 @click.option("--add-noise/--no-add-noise", default=None, cls=RenamedOption, older="--grain/--no-grain",
-              help="Add a little noise for the network to pages that are cleaner than any scan. "
+              help="Add a little noise to pages that are cleaner than any scan, for models that need it. "
               "[default: add-noise]")  # fmt: skip
 @click.option("--keep-bilevel/--no-keep-bilevel", default=None, cls=RenamedOption, older="--as-is/--no-as-is",
               help="Keep pages that are already black and white as they are. [default: keep-bilevel]")  # fmt: skip

@@ -90,6 +90,8 @@ class ModelConfig(Config):
     # Of full contrast; pages whose ink is paler throughout are shown to the network with ink of this contrast, and
     # with 0 as they are. A network that tells pale ink from the back of the sheet by darker ink needs it.
     ink_contrast: float = 0.0
+    # Whether the network has learned from pages that are cleaner than any scan; to others they are shown with noise.
+    clean_pages: bool = False
     block: BlockConfig = field(default_factory=BlockConfig)
     detail: DetailConfig = field(default_factory=DetailConfig)
 
@@ -115,6 +117,7 @@ PRESETS: dict[str, ModelConfig] = {
         conventions=CONVENTIONS,
         convention_output=True,
         ink_contrast=0.25,
+        clean_pages=True,
         block=BlockConfig(width=48, centred=True, horizons=(4.0, 128.0)),
         detail=DetailConfig(width=16, head_width=24, dilations=(2,), fold=2),
     ),

@@ -135,7 +135,7 @@ def _look_again(
     comparison: Comparison,
 ) -> bool:
     """Let the network see again what is missing; return whether it did."""
-    stroke_width = binarizer.pool.runtime.stroke_width
+    stroke_width = binarizer.pool.runtime.model.stroke_width
     looks = plan_looks(source, config, view, witness, comparison, stroke_width)
     for one in looks:
         for band in look_again(binarizer, source, config, one, witness.reduction):

@@ -299,10 +299,7 @@ class Binarizer:
 
     def view(self, source: PageSource, analysis: PageAnalysis, config: InferenceConfig) -> PageView:
         """Return how the network is to see a page."""
-        runtime = self.pool.runtime
-        return choose_view(
-            source, analysis, config, self._predict(config), runtime.stroke_width, runtime.ink_contrast
-        )
+        return choose_view(source, analysis, config, self._predict(config), self.pool.runtime.model)
 
     def bands(
         self, source: PageSource, config: InferenceConfig, view: PageView, predict: Predict | None = None

@@ -4,10 +4,10 @@ The network has learned from scans of paper: their lines are level, their stroke
 has noise, their ink is not quite black and their paper not quite white. A page that differs is shown to the network as
 such a scan would look; the results return at the page's own size and place.
 
-On a page that is cleaner than any paper the network loses most of the bold print, so noise is added. If, in addition,
-the paper has no noise at all and hardly any pixel lies between paper and ink, then everything as dark as ink is ink:
-headlines, rules and bullets, which the network has learned to ignore. (Scraps that lie on a white ground also have
-paper without noise around them, but many pixels in between.)
+On a page that is cleaner than any paper a network that has not learned from such pages loses most of the bold print, so
+noise is added for it. If, in addition, the paper has no noise at all and hardly any pixel lies between paper and ink,
+then everything as dark as ink is ink: headlines, rules and bullets, which such a network has learned to ignore. (Scraps
+that lie on a white ground also have paper without noise around them, but many pixels in between.)
 """
 
 from __future__ import annotations
@@ -109,22 +109,26 @@ def choose_view(
     analysis: PageAnalysis,
     config: InferenceConfig,
     predict: Predict,
-    stroke_width: float = ModelConfig.stroke_width,
-    ink_contrast: float = ModelConfig.ink_contrast,
+    model: ModelConfig,
 ) -> PageView:
     """Return how the network is to see a page; `predict` is asked if the page does not show which way is up.
 
-    `stroke_width` is the width to which the model wants much narrower strokes to be enlarged, and `ink_contrast` the
-    contrast that it wants paler ink to have.
+    The model's settings say how wide it wants much narrower strokes, how dark it wants pale ink, and whether it has to
+    be shown noise on clean pages.
     """
     inverted = config.invert and analysis.inverted
     if config.keep_bilevel and analysis.bilevel:
         return PageView(inverted=inverted, bilevel=True)
-    scale = fitting_scale(analysis.strokes, source, stroke_width) if config.scale == "auto" else config.scale
-    gain = fitting_gain(analysis.tones, ink_contrast) if config.auto_contrast else 1.0
+    scale = (
+        fitting_scale(analysis.strokes, source, model.stroke_width)
+        if config.scale == "auto"
+        else config.scale
+    )
+    gain = fitting_gain(analysis.tones, model.ink_contrast) if config.auto_contrast else 1.0
     tones = analysis.tones.stretched(gain)
-    noise = added_noise(tones) if config.add_noise else 0.0
-    solid_ink = solid_ink_level(tones) if config.add_noise else 0.0
+    needs_noise = config.add_noise and not model.clean_pages
+    noise = added_noise(tones) if needs_noise else 0.0
+    solid_ink = solid_ink_level(tones) if needs_noise else 0.0
     tiles: Sequence[RGB] = [~tile for tile in analysis.tiles] if inverted else analysis.tiles
     if gain != 1:
         tiles = [stretched(tile, gain, tones.paper) for tile in tiles]

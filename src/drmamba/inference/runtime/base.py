@@ -42,8 +42,7 @@ class Runtime(ABC):
     )  # the precisions in which it can run here; auto is the first
     context: int = 0  # by how much a page is reduced for `see_page`; 0 if windows stand alone
     conventions: tuple[Convention, ...] = ()  # the ink conventions that the network knows
-    stroke_width: float = ModelConfig.stroke_width  # pixels; much narrower strokes are enlarged to this width
-    ink_contrast: float = ModelConfig.ink_contrast  # of full contrast; paler ink is shown with it, 0 for none
+    model: ModelConfig = ModelConfig()  # the network's settings; the defaults for a network of another kind
 
     @abstractmethod
     def enter(self) -> Any:

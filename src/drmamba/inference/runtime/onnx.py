@@ -80,7 +80,6 @@ class OnnxRuntime(Runtime):
         # The config of an older file may name inputs that the file does not have; its windows stand alone.
         self.conventions = self.model.conventions if "convention" in shapes else ()
         self.context = self.model.context if shapes.keys() >= set(CONTEXT) else 0
-        self.stroke_width, self.ink_contrast = self.model.stroke_width, self.model.ink_contrast
         self._explains = "maps" in {one.name for one in self._session.get_outputs()}
         self._channels = tuple(shapes[name][1] for name in CONTEXT) if self.context else ()
         used = self._session.get_providers()[

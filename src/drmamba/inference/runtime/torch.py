@@ -32,8 +32,7 @@ class TorchRuntime(Runtime):
         self.precisions = ("float32", "bfloat16") if has_bfloat16(self.devices[0]) else ("float32",)
         model = getattr(network, "config", None)
         if isinstance(model, ModelConfig):
-            self.context, self.conventions = model.context, model.conventions
-            self.stroke_width, self.ink_contrast = model.stroke_width, model.ink_contrast
+            self.model, self.context, self.conventions = model, model.context, model.conventions
         # The copy has folded batch norms and is channels-last; the caller may go on training its own network.
         network = fused(network) if isinstance(network, DRMamba) else network.eval().requires_grad_(False)
         self._networks: queue.SimpleQueue[nn.Module] = queue.SimpleQueue()
