@@ -11,11 +11,22 @@ import click
 
 from drmamba.cli import INTERRUPTED
 from drmamba.cli.train import configured, run_options
+from drmamba.errors import ConfigError
 
 
 @click.command()
-@click.option("--data", metavar="ROOT", required=True, help="The data set: a folder of years.")
-@click.option("-o", "--output", "root", metavar="RUN", required=True, help="The folder for all folds.")
+@click.option(
+    "--report",
+    "folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Write results.json, table.md and plot.png of the records in this folder to -o, and exit; "
+    "nothing is trained.",
+)
+@click.option("--data", metavar="ROOT", help="The data set: a folder of years.")
+@click.option(
+    "-o", "--output", "root", metavar="RUN", required=True, help="The folder for all folds and the results."
+)
 @click.option(
     "--years", metavar="YEARS", help="Run only these folds, such as 2016,2018. [default: all years]"
 )
@@ -32,34 +43,52 @@ from drmamba.cli.train import configured, run_options
     default="",
     help="Years that the recipe was chosen on; the table marks them and adds an average without them.",
 )
+@click.option(
+    "--records",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="The folder for the records of finished folds, small JSON files. [default: RUN/records]",
+)
 @run_options
 def command(
+    folder: Path | None,
     root: str,
     years: str | None,
     beside: str,
     chosen_on: str,
+    records: Path | None,
     devices: int,
     accelerator: str,
     **options: Any,
 ) -> None:
     """Hold out each year in turn, train on the others and score that year; the same command resumes.
 
-    results.json, table.md and plot.png are written after every fold.
+    A finished fold leaves a record, and results.json, table.md and plot.png are written after every fold. The same
+    command may be started once for each core: each takes the folds that are left.
     """
-    config = configured(**options)
-    from drmamba.experiments.studies.leave_one_out import folds, leave_one_out
-    from drmamba.experiments.studies.leave_one_out_report import table
+    from drmamba.experiments.studies.leave_one_out import folds, leave_one_out, report
     from drmamba.experiments.studies.run_series import RunLauncher
 
+    output = Path(root)
     wanted, chosen = ([year for year in (given or "").split(",") if year] for given in (years, chosen_on))
-    total = len(folds(config, Path(root), wanted))
+    if folder is not None:
+        click.echo(report(folder, output, chosen))
+        return
+    if options["data"] is None:
+        raise ConfigError(
+            "say which data to train on: --data ROOT (or --report DIR for the records of folds)"
+        )
+    config = configured(**options)
+    jobs = folds(config, output, wanted)
     say = partial(click.echo, err=True)
     methods = [name for name in beside.split(",") if name]
-    done: dict[str, Any] = {}
+    kept = records or output / "records"
+    finished: set[str] = set()
     launcher = RunLauncher(devices, accelerator)
-    for scores in leave_one_out(config, Path(root), launcher, say, wanted, methods, chosen):
-        done = scores
-    if len(done) < total:
-        click.echo(f"stopped with {len(done)} of {total} folds done; the same command resumes", err=True)
+    for done in leave_one_out(config, output, kept, launcher, say, wanted, methods, chosen):
+        finished = set(done)
+    left = [job.name for job in jobs if job.name not in finished]
+    if left:
+        click.echo(f"{', '.join(left)}: not done yet; the same command resumes", err=True)
         sys.exit(INTERRUPTED)
-    click.echo(table(done, config.preset, total, chosen))
+    click.echo((output / "table.md").read_text())

@@ -11,8 +11,9 @@ from drmamba.cli.ablate import command
 from drmamba.config import recipe, replace_values
 from drmamba.errors import ConfigError
 from drmamba.experiments.report import settings
-from drmamba.experiments.studies.ablation_records import FORMAT, write_record
+from drmamba.experiments.studies.ablation_records import FORMAT
 from drmamba.experiments.studies.ablation_report import write_report
+from drmamba.experiments.studies.run_records import write_record
 
 BASE = settings(replace_values(recipe("lite"), {"source": {"data": "dibco", "init": "start.safetensors"}}))
 

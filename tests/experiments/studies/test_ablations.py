@@ -15,9 +15,9 @@ from drmamba.config import LossConfig, recipe, replace_values
 from drmamba.data.dataset import CropDataset
 from drmamba.errors import ConfigError, TrainingError
 from drmamba.experiments.studies import run_series
-from drmamba.experiments.studies.ablation_records import manifest_digest
 from drmamba.experiments.studies.ablation_tables import BCE_ONLY, tables, variants
 from drmamba.experiments.studies.ablations import fair_config, jobs
+from drmamba.experiments.studies.run_records import manifest_digest
 from drmamba.experiments.studies.run_series import RunLauncher, TrainingJob
 from drmamba.files import FileLock
 from drmamba.training.run_data import RunData

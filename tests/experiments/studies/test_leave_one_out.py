@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from PIL import Image
 
+from drmamba.cli.loo import command
 from drmamba.config import RunConfig, recipe, replace_values
-from drmamba.errors import DataError
+from drmamba.errors import ConfigError, DataError
 from drmamba.experiments.paper_tables import LEAVE_ONE_OUT
-from drmamba.experiments.studies.leave_one_out import folds, leave_one_out
+from drmamba.experiments.studies.leave_one_out import folds, leave_one_out, report
 from drmamba.experiments.studies.leave_one_out_report import table
 from drmamba.experiments.studies.run_series import RunLauncher
+from drmamba.files import FileLock
 
 LAUNCHER = RunLauncher(accelerator="cpu", shown=False)
 
@@ -52,6 +55,7 @@ def scores(fm: float, pages: int = 2) -> dict[str, Any]:
         "minutes": 1.0,
         "steps": 2,
         "classical": {},
+        "classical_library": None,
         "everyday": mean,
     }
 
@@ -84,8 +88,8 @@ def series(config: RunConfig, tmp_path_factory: pytest.TempPathFactory) -> Serie
     folder = tmp_path_factory.mktemp("series") / "runs"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RunLauncher, "run", lambda self, job: run(self, job) if next(left) else None)
-        stopped = list(leave_one_out(config, folder, LAUNCHER, lambda _: None))
-    *_, done = leave_one_out(config, folder, LAUNCHER, messages.append)
+        stopped = list(leave_one_out(config, folder, folder / "records", LAUNCHER, lambda _: None))
+    *_, done = leave_one_out(config, folder, folder / "records", LAUNCHER, messages.append)
     return Series(folder, stopped, done, messages)
 
 
@@ -132,7 +136,7 @@ def test_years_the_recipe_was_chosen_on_are_marked_and_averaged_out() -> None:
 
 def test_a_year_chosen_on_that_is_not_there_is_refused(config: RunConfig, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no year 2031"):
-        list(leave_one_out(config, tmp_path, RunLauncher(accelerator="cpu"), print, chosen_on=["2031"]))
+        list(leave_one_out(config, tmp_path, tmp_path, LAUNCHER, print, chosen_on=["2031"]))
 
 
 def test_a_fold_holds_its_year_out_of_everything_else(series: Series) -> None:
@@ -145,8 +149,23 @@ def test_classical_methods_stand_beside_on_the_same_pages(
     config: RunConfig, series: Series, tmp_path: Path
 ) -> None:
     shutil.copytree(series.folder, tmp_path / "runs")
-    *_, done = leave_one_out(config, tmp_path / "runs", LAUNCHER, lambda _: None, ["2018"], ["otsu", "su"])
-    otsu = done["2018"]["classical"]["otsu"]
+    (tmp_path / "runs" / "records" / "2019.json").unlink()  # it has no classical methods
+
+    def scored() -> dict[str, Any]:
+        """The scores of 2018 without a record of it."""
+        (tmp_path / "runs" / "records" / "2018.json").unlink()
+        found = leave_one_out(
+            config,
+            tmp_path / "runs",
+            tmp_path / "runs" / "records",
+            LAUNCHER,
+            lambda _: None,
+            ["2018"],
+            ["otsu", "su"],
+        )
+        return dict(list(found)[-1]["2018"])
+
+    otsu = scored()["classical"]["otsu"]
     assert otsu["fm"] == pytest.approx(100)  # two grey values
     text = (tmp_path / "runs" / "table.md").read_text()
     assert "| method | FM | p-FM | PSNR | DRD |" in text
@@ -157,6 +176,56 @@ def test_classical_methods_stand_beside_on_the_same_pages(
     known = json.loads(stored.read_text())
     known["scores"]["mean"]["fm"] = 2.0
     stored.write_text(json.dumps(known))
-    *_, again = leave_one_out(config, tmp_path / "runs", LAUNCHER, lambda _: None, ["2018"], ["otsu", "su"])
-    assert again["2018"]["classical"]["otsu"]["fm"] == 1.0  # read, not made again
-    assert again["2018"]["everyday"]["fm"] == 2.0
+    again = scored()
+    assert again["classical"]["otsu"]["fm"] == 1.0  # read, not made again
+    assert again["everyday"]["fm"] == 2.0
+
+
+def test_records_alone_give_the_same_results(series: Series, tmp_path: Path) -> None:
+    text = report(series.folder / "records", tmp_path / "report")
+    for name in ("results.json", "table.md"):
+        assert (tmp_path / "report" / name).read_text() == (series.folder / name).read_text()
+    assert text == (series.folder / "table.md").read_text()
+    assert (tmp_path / "report" / "plot.png").stat().st_size > 1000
+    done = CliRunner().invoke(
+        command, ["--report", str(series.folder / "records"), "-o", str(tmp_path / "b")]
+    )
+    assert done.exit_code == 0
+    assert (tmp_path / "b" / "results.json").is_file()
+    with pytest.raises(DataError, match="there is no record of 2012"):
+        report(series.folder / "records", tmp_path / "report", ["2012"])
+
+
+def test_records_of_other_settings_are_refused(config: RunConfig, series: Series, tmp_path: Path) -> None:
+    shutil.copytree(series.folder / "records", tmp_path / "records")
+    longer = replace_values(config, {"train": {"steps": 2}})
+    with pytest.raises(
+        ConfigError, match=r"2018\.json cannot be compared with this command: config.train.steps"
+    ):
+        list(leave_one_out(longer, tmp_path, tmp_path / "records", LAUNCHER, print))
+    other = tmp_path / "records" / "2019.json"
+    values = json.loads(other.read_text())
+    values["config"]["train"]["steps"] = 7
+    other.write_text(json.dumps(values))
+    with pytest.raises(
+        ConfigError, match=r"2019\.json cannot be compared with .*2018\.json: config.train.steps is 7"
+    ):
+        report(tmp_path / "records", tmp_path)
+    (tmp_path / "records" / "2012.json").write_text("[]")
+    with pytest.raises(ConfigError, match=r"2012\.json is not a record of a fold"):
+        report(tmp_path / "records", tmp_path)
+    with pytest.raises(ConfigError, match="there is no folder"):
+        report(tmp_path / "nothing", tmp_path)
+
+
+def test_a_fold_that_another_process_works_on_is_left_to_it(
+    config: RunConfig, series: Series, tmp_path: Path
+) -> None:
+    shutil.copytree(series.folder, tmp_path / "runs")
+    records, said = tmp_path / "runs" / "records", list[str]()
+    (records / "2018.json").unlink()
+    with FileLock(tmp_path / "runs" / "locks" / "2018") as lock:
+        assert lock.acquire()
+        done = list(leave_one_out(config, tmp_path / "runs", records, LAUNCHER, said.append))
+    assert [list(found) for found in done] == [["2019"]]
+    assert said == ["fold 1 of 2: 2018 is left to another process"]

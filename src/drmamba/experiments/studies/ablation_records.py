@@ -1,9 +1,7 @@
-"""The records of finished ablation runs: small JSON files that can be committed, and that the report is made from."""
+"""The records of finished ablation runs, from which the report is made."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +11,14 @@ from drmamba import __version__
 from drmamba.config import RunConfig, replace_values
 from drmamba.errors import ConfigError
 from drmamba.experiments.paired import SeedScores
-from drmamba.experiments.report import CONTEST, as_json, settings, write_text
+from drmamba.experiments.report import settings
 from drmamba.experiments.studies.ablation_tables import AblationRun, as_set_options
+from drmamba.experiments.studies.run_records import manifest_digest, read_records, require_same, rounded
 from drmamba.files import sha256
 from drmamba.metrics import VERSION
 
 FORMAT = 1  # version of the records' format
 HELD_OUT, KEPT_OUT = "held_out", "kept_out"  # the two sets of pages that a run is scored on
-DIGITS = 4  # decimals of the scores in a record
 
 
 @dataclass(frozen=True)
@@ -74,46 +72,15 @@ def make_record(
         # Neither the seed nor the held-out year is common to all.
         "base": settings(replace_values(base, {"train": {"seed": 0}, "source": {"hold_out": None}})),
         "config": settings(config),
-        "pages": {HELD_OUT: _rounded(scores["pages"]), KEPT_OUT: _rounded(kept_out)},
+        "pages": {HELD_OUT: rounded(scores["pages"]), KEPT_OUT: rounded(kept_out)},
         "usage": list(usage),
     }
 
 
-def _rounded(pages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The contest's measures of each page."""
-    return [
-        {"year": page["year"], "name": page["name"], **{m: round(float(page[m]), DIGITS) for m in CONTEST}}
-        for page in pages
-    ]
-
-
-def manifest_digest(path: Path) -> str:
-    """A digest of the role and content of every page of a run, wherever the files lie."""
-    facts = ("role", "year", "name", "image_sha256", "truth_sha256")
-    lines = sorted(" ".join(page[fact] for fact in facts) for page in json.loads(path.read_text())["pages"])
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def write_record(folder: Path, name: str, values: Mapping[str, Any]) -> None:
-    """Write a record to its file."""
-    write_text(folder / f"{name}.json", as_json(values))
-
-
-def read_records(folder: Path) -> list[RunRecord]:
+def read_ablations(folder: Path) -> list[RunRecord]:
     """Return the records of a folder; records that cannot be compared are an error that names the difference."""
-    if not folder.is_dir():
-        raise ConfigError(f"there is no folder {folder}; `drmamba ablate` writes records to RUN/records")
-    records = []
-    for path in sorted(folder.glob("*.json")):
-        try:
-            values = json.loads(path.read_text())
-        except ValueError as error:
-            raise ConfigError(f"{path} is not a record of an ablation: {error}") from error
-        if not isinstance(values, dict) or values.get("format") != FORMAT:
-            raise ConfigError(f"{path} is not a record of an ablation; move it elsewhere")
-        records.append(RunRecord(path, values))
-    if not records:
-        raise ConfigError(f"there is no record of an ablation in {folder}")
+    found = read_records(folder, "an ablation", FORMAT, "drmamba ablate")
+    records = [RunRecord(path, values) for path, values in found.items()]
     _check_comparable(records)
     return records
 
@@ -121,14 +88,12 @@ def read_records(folder: Path) -> list[RunRecord]:
 def _check_comparable(records: Sequence[RunRecord]) -> None:
     """Raise unless all runs differ in nothing but their row, seed and held-out year."""
     first = records[0]
-    common = ("base", "metrics_version", "updates")
     manifests: dict[tuple[str, int], RunRecord] = {}
     starts: dict[str, RunRecord] = {}
     for record in records:
-        for name in common:
-            if record.values[name] != first.values[name]:
-                what = _difference(first.values[name], record.values[name], name)
-                raise ConfigError(f"{record.path} cannot be compared with {first.path}: {what}")
+        require_same(
+            record.path, record.values, first.path, first.values, ("base", "metrics_version", "updates")
+        )
         twin = manifests.setdefault((record.held_out, record.seed), record)
         if twin.values["manifest"] != record.values["manifest"]:
             raise ConfigError(f"{record.path} was trained or scored on other pages than {twin.path}")
@@ -136,15 +101,6 @@ def _check_comparable(records: Sequence[RunRecord]) -> None:
             start = starts.setdefault("", record)
             if start.values["init_sha256"] != record.values["init_sha256"]:
                 raise ConfigError(f"{record.path} started from another model than {start.path}")
-
-
-def _difference(one: Any, other: Any, name: str) -> str:
-    """The first setting that differs, with both values."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for key in sorted({*one, *other}):
-            if one.get(key) != other.get(key):
-                return _difference(one.get(key), other.get(key), f"{name}.{key}")
-    return f"{name} is {other!r} and not {one!r}"
 
 
 def page_scores(records: Sequence[RunRecord], run: str, pages: str, measure: str) -> SeedScores:

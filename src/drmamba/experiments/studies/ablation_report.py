@@ -19,7 +19,7 @@ from drmamba.experiments.studies.ablation_records import (
     KEPT_OUT,
     RunRecord,
     page_scores,
-    read_records,
+    read_ablations,
 )
 from drmamba.experiments.studies.ablation_tables import Variant, references, tables
 from drmamba.experiments.studies.run_series import incomplete
@@ -31,7 +31,7 @@ EXTREMES = 3  # pages that are named as gaining or losing most
 
 def write_report(folder: Path, output: Path, only: Sequence[str] = ()) -> str:
     """Write the report of all tables, or of some, and a plot of each beside it; return the Markdown."""
-    report = AblationReport(read_records(folder))
+    report = AblationReport(read_ablations(folder))
     pictures = output.with_suffix("")  # a folder of the same name
     sections = []
     for table in only or list(report.tables):

@@ -10,8 +10,9 @@ from drmamba import checkpoint
 from drmamba.config import EngineConfig, RunConfig, replace_values
 from drmamba.data.dibco import find_pairs
 from drmamba.errors import ConfigError
-from drmamba.experiments.studies.ablation_records import DIGITS, make_record, record_name, write_record
+from drmamba.experiments.studies.ablation_records import make_record, record_name
 from drmamba.experiments.studies.ablation_tables import AblationRun
+from drmamba.experiments.studies.run_records import DIGITS, record_path, write_record
 from drmamba.experiments.studies.run_series import RunLauncher, Say, TrainingJob
 from drmamba.files import FileLock
 from drmamba.inference.explain.usage import route_usage
@@ -71,7 +72,7 @@ def ablate(
     locks = root / "locks"
     locks.mkdir(parents=True, exist_ok=True)
     for number, job in enumerate(todo, 1):
-        if (records / f"{job.record}.json").is_file():
+        if record_path(records, job.record).is_file():
             yield job
             continue
         lock = FileLock(locks / job.record)

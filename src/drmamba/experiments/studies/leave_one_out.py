@@ -11,8 +11,11 @@ from drmamba.errors import DataError
 from drmamba.experiments.baselines import library_version
 from drmamba.experiments.studies.classical_means import classical_means
 from drmamba.experiments.studies.default_means import STORED, default_means
-from drmamba.experiments.studies.leave_one_out_report import DEFAULT_KEY, FoldScores, write_results
-from drmamba.experiments.studies.run_series import RunLauncher, Say, TrainingJob, run_series
+from drmamba.experiments.studies.fold_records import make_fold_record, read_fold, read_folds
+from drmamba.experiments.studies.leave_one_out_report import FoldScores, write_results
+from drmamba.experiments.studies.run_records import write_record
+from drmamba.experiments.studies.run_series import RunLauncher, Say, TrainingJob
+from drmamba.files import FileLock
 from drmamba.training.run_directory import RunDirectory
 
 
@@ -39,28 +42,57 @@ def known_years(config: RunConfig, wanted: Sequence[str] = ()) -> list[str]:
 def leave_one_out(
     config: RunConfig,
     root: Path,
+    records: Path,
     launcher: RunLauncher,
     say: Say,
     wanted: Sequence[str] = (),
     beside: Sequence[str] = (),
     chosen_on: Sequence[str] = (),
 ) -> Iterator[dict[str, FoldScores]]:
-    """Run every fold; after each, write results.json, table.md and plot.png and yield the scores so far.
+    """Run every fold; after each, write its record, results.json, table.md and plot.png and yield all records so far.
 
+    A fold that another process works on is left to it, so that the same command can be started once for each core.
     `beside` names classical methods to score on the same pages. `chosen_on` names the years that the recipe
     was chosen on: the table marks them and adds an average without them.
     """
-    known_years(config, chosen_on)  # An error must come now, not after the first fold.
+    years = known_years(config, chosen_on)  # An error must come now, not after the first fold.
     jobs = folds(config, root, wanted)
-    pairs = find_pairs(config.source.data)
     if beside:
         library_version()  # An error must come now, not after the first fold.
-    done: dict[str, FoldScores] = {}
-    for job, scores in run_series(jobs, launcher, say):
-        pages = [pair for pair in pairs if pair.year == job.name]
-        others = classical_means(pages, beside, job.folder / "classical.json") if beside else {}
-        model = RunDirectory(job.folder).model
-        default = default_means(model, pages, job.folder / STORED, launcher.device)
-        done[job.name] = {**scores, "classical": others, DEFAULT_KEY: default}
-        write_results(root, config, done, len(jobs), chosen_on)
+    locks = root / "locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    for number, job in enumerate(jobs, 1):
+        if read_fold(records, job.config) is None:
+            lock = FileLock(locks / job.name)
+            if not lock.acquire():
+                say(f"fold {number} of {len(jobs)}: {job.name} is left to another process")
+                continue
+            with lock:
+                say(f"fold {number} of {len(jobs)}: {job.name} in {job.folder}")
+                scores = launcher.run(job)
+                if scores is None:
+                    return
+                write_record(records, job.name, _record(job, scores, beside, years, launcher.device))
+        done = read_folds(records)
+        write_results(root, done, chosen_on)
         yield done
+
+
+def _record(
+    job: TrainingJob, scores: FoldScores, beside: Sequence[str], years: Sequence[str], device: str
+) -> FoldScores:
+    """Score the held-out year by the default protocol and by the classical methods, and return the fold's record."""
+    folder = RunDirectory(job.folder)
+    pages = [pair for pair in find_pairs(job.config.source.data) if pair.year == job.name]
+    classical = classical_means(pages, beside, job.folder / "classical.json") if beside else {}
+    default = default_means(folder.model, pages, job.folder / STORED, device)
+    return make_fold_record(job.config, scores, default, classical, years, folder.manifest)
+
+
+def report(records: Path, root: Path, chosen_on: Sequence[str] = ()) -> str:
+    """Write results.json, table.md and plot.png from records alone; return the table."""
+    done = read_folds(records)
+    for year in chosen_on:
+        if year not in done:
+            raise DataError(f"there is no record of {year} in {records}; there are {', '.join(done)}")
+    return write_results(root, done, chosen_on)

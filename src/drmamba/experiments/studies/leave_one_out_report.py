@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from drmamba.config import RunConfig
-from drmamba.experiments.baselines import library_version
 from drmamba.experiments.paper_tables import LABEL, LEAVE_ONE_OUT
 from drmamba.experiments.report import (
     CONTEST,
     HEADINGS,
     as_json,
     as_markdown,
-    machine,
     number,
     plot_years,
-    settings,
     stamp,
     write_text,
 )
@@ -26,36 +22,41 @@ from drmamba.experiments.studies.run_series import incomplete
 FoldScores = dict[str, Any]
 CHOSEN = "‡"  # mark of a year that the recipe was chosen on
 DEFAULT_KEY = "everyday"  # key of the default protocol's scores in results.json since the first version
+STATED = (
+    "mean",
+    "pages",
+    "minutes",
+    "steps",
+    "machine",
+    DEFAULT_KEY,
+    "classical",
+)  # of each fold in results.json
 
 
-def write_results(
-    root: Path, config: RunConfig, done: dict[str, FoldScores], folds: int, chosen_on: Sequence[str] = ()
-) -> None:
-    """Write the three files from the folds that are done."""
-    facts = {**stamp(), "machine": machine(), "preset": config.preset, "config": settings(config)}
-    if any(scores["classical"] for scores in done.values()):
-        facts["classical"] = library_version()
-    measured = {
-        year: {
-            "mean": scores["mean"],
-            "pages": scores["pages"],
-            "minutes": scores["minutes"],
-            "steps": scores["steps"],
-            DEFAULT_KEY: scores[DEFAULT_KEY],
-            "classical": scores["classical"],
-        }
-        for year, scores in done.items()
+def write_results(root: Path, done: dict[str, FoldScores], chosen_on: Sequence[str] = ()) -> str:
+    """Write the three files from the records of the folds that are done; return the table."""
+    first = next(iter(done.values()))
+    preset, folds = str(first["config"]["preset"]), len(first["years"])
+    facts = {
+        **stamp(),
+        "preset": preset,
+        "config": first["config"],
+        "classical": first["classical_library"],
+        "chosen_on": list(chosen_on),
+        "folds_done": len(done),
+        "folds": folds,
     }
-    facts |= {"chosen_on": list(chosen_on), "folds_done": len(done), "folds": folds}
+    measured = {year: {name: scores[name] for name in STATED} for year, scores in done.items()}
     averages = {"average": average(done), f"{DEFAULT_KEY}_average": average(done, DEFAULT_KEY)}
     write_text(root / "results.json", as_json({**facts, "years": measured, **averages}))
-    write_text(root / "table.md", table(done, config.preset, folds, chosen_on))
+    text = table(done, preset, folds, chosen_on)
+    write_text(root / "table.md", text)
     names = list(done)
     paper = {row.name: row for row in LEAVE_ONE_OUT}
     lines: dict[str, dict[str, list[float | None]]] = {
         measure: {
-            f"drmamba {config.preset}": [float(done[year]["mean"][measure]) for year in names],
-            f"drmamba {config.preset}, default protocol": [
+            f"drmamba {preset}": [float(done[year]["mean"][measure]) for year in names],
+            f"drmamba {preset}, default protocol": [
                 float(done[year][DEFAULT_KEY][measure]) for year in names
             ],
             f"DR-Mamba ({LABEL})": [getattr(paper.get(year), measure, None) for year in names],
@@ -63,6 +64,7 @@ def write_results(
         for measure in CONTEST
     }
     plot_years(root / "plot.png", names, lines, title="Leave one year out")
+    return text
 
 
 def average(done: dict[str, FoldScores], protocol: str = "mean") -> dict[str, float]:
@@ -131,7 +133,11 @@ def _marked(year: str, chosen_on: Sequence[str]) -> str:
 
 def comparison(done: dict[str, FoldScores], preset: str, chosen_on: Sequence[str] = ()) -> list[str]:
     """Return two tables: FM of both protocols and the classical methods by year, and averages of every measure."""
-    methods = list(next(iter(done.values()))["classical"])
+    first = next(iter(done.values()))
+    methods = [
+        name for name in first["classical"] if all(name in scores["classical"] for scores in done.values())
+    ]
+    library = first["classical_library"] if methods else None
     ours, default = f"drmamba `{preset}`", "default protocol"
     columns = {
         year: {ours: scores["mean"], default: scores[DEFAULT_KEY], **scores["classical"]}
@@ -153,7 +159,7 @@ def comparison(done: dict[str, FoldScores], preset: str, chosen_on: Sequence[str
         for name in (ours, *methods)
     ]
     return [
-        "FM on the same pages" + (f" ({library_version()}):" if len(methods) > 1 else ":"),
+        f"FM on the same pages ({library}):" if library else "FM on the same pages:",
         as_markdown(["held-out year", ours, *methods], years),
         f"Averages of the {len(done)} years:",
         as_markdown(["method", *(HEADINGS[m] for m in CONTEST)], averages),

@@ -1,10 +1,10 @@
-"""A series of training runs: each has its own folder, finished runs are kept, stopped ones are resumed."""
+"""The training runs of a study: each has its own folder, finished runs are kept, stopped ones are resumed."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,19 +69,6 @@ class RunLauncher:
         if code not in (0, 130):
             raise TrainingError(f"the run in {folder.root} failed; `{folder.resume_command}` shows why")
         return folder.read_scores() if code == 0 else None
-
-
-def run_series(
-    jobs: Sequence[TrainingJob], launcher: RunLauncher, say: Say
-) -> Iterator[tuple[TrainingJob, dict[str, Any]]]:
-    """Yield each job with its scores when it is finished; the series ends early if someone interrupts it."""
-    for number, job in enumerate(jobs, 1):
-        if not RunDirectory(job.folder).finished:
-            say(f"run {number} of {len(jobs)}: {job.name} in {job.folder}")
-        scores = launcher.run(job)
-        if scores is None:
-            return
-        yield job, scores
 
 
 def same_but_for_length(one: RunConfig, other: RunConfig) -> bool:
