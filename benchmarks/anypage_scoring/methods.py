@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
+import drmamba
 from anypage_pages.page import Mask, Page
 from drmamba import Binarizer
 from drmamba.config import CLASSICAL, InferenceConfig
@@ -56,5 +59,17 @@ def _network(name: str, model: str, keep: str | None) -> Method:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UntrainedWarning)
         binarizer = Binarizer.from_pretrained(model, config=InferenceConfig(**chosen))
-    identity = {"method": NETWORK, "sha256": binarizer.sha256, "settings": asdict(binarizer.config)}
+    identity = {
+        "method": NETWORK,
+        "sha256": binarizer.sha256,
+        "settings": asdict(binarizer.config),
+        "code": code_digest(),
+    }
     return Method(name, identity, lambda page: binarizer(page.scan).binary)
+
+
+def code_digest() -> str:
+    """A digest of the code that binarizes: what another version found is not used."""
+    folder = Path(drmamba.__file__).parent
+    files = sorted(path for part in ("images", "inference") for path in (folder / part).rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
