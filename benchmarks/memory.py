@@ -2,6 +2,7 @@
 
     python benchmarks/memory.py                        # 100 megapixels as TIFF, PNG and JPEG, under 1 GB
     python benchmarks/memory.py --side 30000 --kinds tif --sparse
+    python benchmarks/memory.py --batch 8 --limit 700  # pages of A4 at 300 dpi
 
 The page, text-like strokes on shaded paper, is made here. `--sparse` leaves most of it white, which changes the time
 and not the memory. It runs on Linux only, because memory is read from /proc.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,9 +23,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+A4 = (2480, 3508)  # pixels at 300 dpi
 
-def make_page(side: int, *, sparse: bool, grey: bool) -> Image.Image:
-    """A square page of noisy paper with rows of short strokes."""
+
+def make_page(size: tuple[int, int], *, sparse: bool, grey: bool) -> Image.Image:
+    """A page of noisy paper with rows of short strokes."""
     rng = np.random.default_rng(0)
     tile = np.clip(rng.normal(215, 6, (1024, 1024, 3)), 0, 255).astype(np.uint8)
     for y in range(40, 1000, 48):
@@ -31,12 +35,26 @@ def make_page(side: int, *, sparse: bool, grey: bool) -> Image.Image:
             tile[y : y + rng.integers(8, 30), x : x + rng.integers(3, 7)] = rng.integers(20, 90)
     if grey:
         tile = tile[:, :, 0]
-    page = Image.new("L" if grey else "RGB", (side, side), "white")
+    page = Image.new("L" if grey else "RGB", size, "white")
     stamp = Image.fromarray(tile)
-    for top in range(0, side, 1024 * (4 if sparse else 1)):
-        for left in range(0, side, 1024 * (4 if sparse else 1)):
+    for top in range(0, size[1], 1024 * (4 if sparse else 1)):
+        for left in range(0, size[0], 1024 * (4 if sparse else 1)):
             page.paste(stamp, (left, top))
     return page
+
+
+def make_source(folder: Path, kind: str, page: Image.Image, batch: int) -> Path:
+    """The page as a file, or that many copies of it in a folder."""
+    options = {"compression": "tiff_lzw"} if kind == "tif" else {}
+    source = folder / f"page.{kind}"
+    if not batch:
+        page.save(source, **options)
+        return source
+    source = folder / kind
+    source.mkdir()
+    for number in range(batch):
+        page.save(source / f"{number}.{kind}", **options)
+    return source
 
 
 def tree(pid: int) -> list[int]:
@@ -85,6 +103,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--side", type=int, default=10_000)
+    parser.add_argument(
+        "--batch", type=int, default=0, help="Make this many pages of A4 instead of a large one."
+    )
     parser.add_argument("--kinds", default="tif,png,jpg")
     parser.add_argument("--sparse", action="store_true")
     parser.add_argument("--grey", action="store_true")
@@ -94,15 +115,16 @@ def main() -> None:
     Image.MAX_IMAGE_PIXELS = None
     over = False
     with tempfile.TemporaryDirectory() as folder:
-        page = make_page(args.side, sparse=args.sparse, grey=args.grey)
+        size = A4 if args.batch else (args.side, args.side)
+        page = make_page(size, sparse=args.sparse, grey=args.grey)
         for kind in args.kinds.split(","):
-            source = Path(folder) / f"page.{kind}"
-            page.save(source, **({"compression": "tiff_lzw"} if kind == "tif" else {}))
+            source = make_source(Path(folder), kind, page, args.batch)
             command = [sys.executable, "-m", "drmamba", "binarize", str(source), "-o", f"{folder}/out-{kind}"]
             result = measure([*command, *args.options])
             over |= result["rss_mb"] > args.limit
-            print(json.dumps({"kind": kind, "megapixels": args.side**2 / 1e6, **result}), flush=True)
-            source.unlink()
+            megapixels = max(1, args.batch) * size[0] * size[1] / 1e6
+            print(json.dumps({"kind": kind, "megapixels": megapixels, **result}), flush=True)
+            shutil.rmtree(source) if args.batch else source.unlink()
     sys.exit(1 if over else 0)
 
 
