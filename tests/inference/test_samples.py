@@ -1,10 +1,10 @@
-"""The samples of `examples/` give the pixels that they gave when the embedded model was released.
+"""The samples of `examples/` give the pages that they gave when the embedded model was released.
 
-The code around and inside the network may change; the pixels must not. Between them, the pages below use every way
-in which the network may see a page: as it is, inverted, rotated, enlarged, reduced, with added noise, or not at all.
+The code around and inside the network may change; the pages must not. Between them, the pages below use every way in
+which the network may see a page: as it is, inverted, rotated, enlarged, reduced, or not at all. The release's pages are
+in `tests/inference/samples`; after a release, `python tests/inference/test_samples.py` writes them anew.
 """
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -15,28 +15,19 @@ from drmamba.config import EngineConfig
 from drmamba.inference.binarizer import Binarizer
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+RELEASED = Path(__file__).parent / "samples"
+# Processors add numbers in different orders, so that pixels whose probability is within rounding of 0.5 may differ.
+ROUNDING = 2  # pixels
 
-# sha256 of each sample's bitmap, packed to one bit a pixel.
-SAMPLES = {
-    "bleed-through": "9c9bf14af0cb58e8cc238c97ea7edaa778117936105f0e322e9b075783b668bf",
-    "faded": "cbd343f56c99c819df5e4a78def27bc356f92994f0cf9741d1a31b4b6ae23a7a",
-    "handwriting": "c9c79122d8b53c472b2e8ed4b647952746c48a9fc4ba7df26deff3b24547f854",
-    "papyrus": "786618b8a8ccc639a8d84d485ba5829f95880b8701c841b251ef2ac035e5b31d",
-    "stained": "630de73d9e4a5fc1cceda93b93cfbc9c38c4e94432a751b645cb33a0fb85a79d",
-    "uneven-light": "59d99176b980c5a58e5bf3664d9e00d2ee6eb1b6c3162eeb2ffbfdf403f58578",
-}
-
-# The flags that each variant of the handwriting sample gets, and the sha256 of its bitmap.
+SAMPLES = ("bleed-through", "faded", "handwriting", "papyrus", "stained", "uneven-light")
+# The flags that each variant of the handwriting sample gets.
 VARIANTS = {
-    "inverted": (
-        {"inverted", "grained"},
-        "4884befa39c65fc435f5c0761ea28625f93a9c41dfc38d018ad8ababd4a42138",
-    ),
-    "rotated": ({"sideways", "grained"}, "8fd402f6599f917f3c9b0122b87690020e4024fcb7c30fc85a420ca38e1496ce"),
-    "reduced": ({"rescaled"}, "428cf30fb5e159a3641742077111f078c4ad99e2f8f48226f6b57587f173874d"),
-    "enlarged": ({"grained", "rescaled"}, "16b5189a11e3c21be469ab5f0fb828b723c018036b50e5857837eb431bd2761c"),
-    "cleaned": ({"grained"}, "a0d6136e83cdab1aa7cb733d6fd4c1cd53556e94cad40c317a2e5f7f12cb1424"),
-    "bilevel": ({"bilevel"}, "a8dd1842d3b5d29052b1acc229a75ef944aa0b0e6d9ff6c93016b097f8ce8d34"),
+    "inverted": {"inverted"},
+    "rotated": {"sideways"},
+    "reduced": {"rescaled"},
+    "enlarged": {"rescaled"},
+    "cleaned": set(),
+    "bilevel": {"bilevel"},
 }
 
 
@@ -44,10 +35,6 @@ VARIANTS = {
 def binarizer(request):
     with Binarizer.from_pretrained(engine=EngineConfig(device="cpu", workers=request.param)) as made:
         yield made
-
-
-def digest(binary):
-    return hashlib.sha256(np.packbits(binary).tobytes()).hexdigest()
 
 
 def variant(name):
@@ -72,16 +59,38 @@ def variant(name):
     raise AssertionError(name)
 
 
+def different(binary, name):
+    """Return how many pixels are not those of the release."""
+    with Image.open(RELEASED / f"{name}.png") as released:
+        want = ~np.asarray(released)
+    assert binary.shape == want.shape
+    return np.count_nonzero(binary != want)
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_sample_keeps_its_pixels(binarizer, name):
     page = binarizer(EXAMPLES / f"{name}.jpg")
     assert page.binary.shape == (700, 1000)
-    assert digest(page.binary) == SAMPLES[name]
+    assert different(page.binary, name) <= ROUNDING
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_variant_keeps_its_pixels(binarizer, name):
-    flags, want = VARIANTS[name]
     page = binarizer(variant(name))
-    assert set(page.quality.flags) == flags
-    assert digest(page.binary) == want
+    assert set(page.quality.flags) == VARIANTS[name]
+    assert different(page.binary, name) <= ROUNDING
+
+
+def write_samples():
+    """Write the pages of the embedded model as those of the release."""
+    RELEASED.mkdir(exist_ok=True)
+    with Binarizer.from_pretrained(engine=EngineConfig(device="cpu")) as made:
+        pages = {name: made(EXAMPLES / f"{name}.jpg") for name in SAMPLES}
+        pages |= {name: made(variant(name)) for name in VARIANTS}
+    for name, page in pages.items():
+        page.save(RELEASED / f"{name}.png")
+        print(f"{name}: {', '.join(page.quality.flags) or 'no flags'}")
+
+
+if __name__ == "__main__":
+    write_samples()

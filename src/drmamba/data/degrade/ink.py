@@ -20,6 +20,7 @@ WIDE = 512  # pixels; a region with sides of this length or more shows ink and b
 WRITTEN = 0.03  # share of ink from which a smaller crop does, too
 SHARP = 0.25  # share of these with bleed-through on which it is sharp
 FINE = 1.3  # pixels; hairlines and corners of the other side survive a blur of less than this
+WASHED = (15.0, 80.0)  # pixels; the scale of the patches in which ink is washed out
 TWO_HANDS = 0.3  # share of the faded pages of which only some lines are pale, as if written by another hand
 
 Colour = NDArray[np.float32]  # (3,), one value per channel
@@ -130,10 +131,14 @@ def faint(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
 
 
 def washed_out(page: LabelledPage, rng: np.random.Generator) -> LabelledPage:
-    """Wash the ink out in patches, so that nearly lost words stand beside dark ones of the same line."""
+    """Wash the ink out in patches, so that nearly lost words stand beside dark ones of the same line.
+
+    Patches are smaller than a crop: one that shows nothing but pale ink could as well show the back of the sheet.
+    """
     parts = layers(page)
     soft = rng.uniform(0.1, 0.6)
-    patches = clouds(rng, page.shape, _scale(rng, page.shape, 20, 150), octaves=2)
+    scale = float(np.exp(rng.uniform(*np.log(WASHED))))
+    patches = clouds(rng, page.shape, scale, octaves=2)
     lost = np.float32(rng.uniform(0.4, 0.85)) * smoothstep(patches, -soft, soft)
     return _faded(page, parts, lost + np.float32(rng.uniform(0, 0.3)), rng.uniform(0.8, 1))
 
