@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 import drmamba
 from drmamba import checkpoint
 from drmamba.checkpoint import Provenance
-from drmamba.config import BlockConfig, DetailConfig, ModelConfig
+from drmamba.config import PRESETS, BlockConfig, DetailConfig, ModelConfig
 from drmamba.errors import CheckpointError
 from drmamba.model.network import DRMamba
 
@@ -76,6 +76,11 @@ def test_the_mean_of_two_models_names_what_both_were_trained_on(tmp_path, networ
     for name, parameter in mean.named_parameters():
         torch.testing.assert_close(parameter.detach(), first[name] + 0.5)
     assert (origin.data, origin.page_hashes, origin.metrics) == (("2009", "2010"), ("a", "b"), {})
+    checkpoint.save_average(files, tmp_path / "nearer.safetensors", (3, 1))
+    nearer, origin = checkpoint.load(tmp_path / "nearer.safetensors")
+    for name, parameter in nearer.named_parameters():
+        torch.testing.assert_close(parameter.detach(), first[name] + 0.25)
+    assert origin.notes.startswith("the mean of 2 models: 75% ")
 
 
 def test_models_of_two_kinds_have_no_mean(tmp_path, network):
@@ -192,7 +197,16 @@ class TestOlderFiles:
         checkpoint.save(tmp_path / "new.safetensors", DRMamba(config), Provenance())
         assert checkpoint.read_header(tmp_path / "new.safetensors")[0] == config
 
-    def test_the_embedded_model_is_as_it_was_trained(self):
-        config, _ = checkpoint.read_header(checkpoint.embedded("lite"))
-        assert (config.block.balanced, config.block.residual) == (False, True)
-        assert (config.context, config.conventions) == (0, ())
+    def test_settings_of_inference_that_are_not_there_are_those_of_the_first_release(self, tmp_path):
+        network = DRMamba(ModelConfig(encoder="convnext_atto", decoder=(8, 8, 8), block=BlockConfig(width=8)))
+        stated = network.config.to_dict()
+        for name in ("stroke_width", "ink_contrast", "clean_pages", "convention_output"):
+            del stated[name]
+        path = tmp_path / "old.safetensors"
+        save_file(network.state_dict(), path, metadata(network, config=json.dumps(stated)))
+        config, _ = checkpoint.read_header(path)
+        assert (config.stroke_width, config.ink_contrast, config.clean_pages) == (5.0, 0.0, False)
+
+
+def test_the_embedded_model_is_the_preset():
+    assert checkpoint.read_header(checkpoint.embedded("lite"))[0] == PRESETS["lite"]

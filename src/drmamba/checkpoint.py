@@ -57,12 +57,16 @@ def _halved(value: torch.Tensor) -> torch.Tensor:
     return half if half.isfinite().all() else value
 
 
-def save_average(paths: Sequence[Path], output: Path) -> None:
-    """Write the mean of the weights of models with the same settings; its provenance names what all were trained on."""
+def save_average(paths: Sequence[Path], output: Path, shares: Sequence[float] = ()) -> None:
+    """Write the mean of the weights of models with the same settings; its provenance names what all were trained on.
+
+    `shares` says how much each model counts; without them all count the same.
+    """
+    shares = [share / sum(shares) for share in shares] or [1 / len(paths)] * len(paths)
     network, first = load(paths[0])
-    tensors = {name: value.clone() for name, value in network.state_dict().items()}
+    tensors = {name: shares[0] * value for name, value in network.state_dict().items()}
     origins = [first]
-    for path in paths[1:]:
+    for path, share in zip(paths[1:], shares[1:], strict=True):
         other, origin = load(path)
         if other.config != network.config:
             raise CheckpointError(
@@ -70,19 +74,16 @@ def save_average(paths: Sequence[Path], output: Path) -> None:
             )
         origins.append(origin)
         for name, value in other.state_dict().items():
-            tensors[name] += value
-    mean = {
-        name: value / len(paths) if value.is_floating_point() else value // len(paths)
-        for name, value in tensors.items()
-    }
-    network.load_state_dict(mean)
+            tensors[name] += share * value
+    network.load_state_dict(tensors)
     about = replace(
         first,
         data=tuple(sorted({name for origin in origins for name in origin.data})),
         page_hashes=tuple(sorted({page for origin in origins for page in origin.page_hashes})),
         held_out=first.held_out if all(origin.held_out == first.held_out for origin in origins) else "",
         metrics={},
-        notes=f"the mean of {len(paths)} models: " + "; ".join(origin.notes for origin in origins),
+        notes=f"the mean of {len(paths)} models: "
+        + "; ".join(f"{share:.0%} {origin.notes}" for share, origin in zip(shares, origins, strict=True)),
     )
     save(output, network, about)
 

@@ -12,6 +12,12 @@ from drmamba.errors import ConfigError
     [
         (["a.safetensors", "-o", "mean.safetensors"], "a.safetensors is one model"),
         (["a.safetensors", "b.safetensors", "-o", "mean.onnx"], "mean.onnx must end in .safetensors"),
+        (
+            ["a.safetensors", "b.safetensors", "--weights", "1", "-o", "m.safetensors"],
+            "for each of the 2 models",
+        ),
+        (["a.safetensors", "b.safetensors", "--weights", "1,no", "-o", "m.safetensors"], "got '1,no'"),
+        (["a.safetensors", "b.safetensors", "--weights", "1,-1", "-o", "m.safetensors"], "got '1,-1'"),
     ],
 )
 def test_wrong_calls_are_named(words, message):

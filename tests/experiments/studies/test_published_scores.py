@@ -11,6 +11,7 @@ from drmamba.experiments.report import CONTEST, number
 from drmamba.experiments.studies.leave_one_out_report import CHOSEN, DEFAULT_KEY, average
 
 FOLDS = Path(__file__).parents[3] / "docs" / "loo"
+KEPT_OUT = json.loads((FOLDS / "kept_out_years.json").read_text())
 RESULTS = json.loads((FOLDS / "results.json").read_text())
 
 
@@ -75,7 +76,13 @@ def test_the_model_that_ships_carries_these_scores() -> None:
     assert origin.trained
     assert not origin.held_out
     assert set(CONTEST_PAGES) <= set(origin.data)
-    stated = origin.metrics["leave_one_year_out"]["years"]
-    assert stated
+    stated = origin.metrics["years_kept_out_together"]["years"]
+    assert sorted(stated) == sorted(KEPT_OUT["years"])
     for year, means in stated.items():
-        assert means["fm"] == pytest.approx(RESULTS["years"][year]["mean"]["fm"], abs=0.006)
+        assert means["fm"] == pytest.approx(KEPT_OUT["years"][year]["mean"]["fm"], abs=0.006)
+
+
+def test_the_guides_state_the_years_kept_out_together() -> None:
+    for guide in (FOLDS.parents[1] / "README.md", FOLDS.parent / "results.md"):
+        for key in ("average", f"{DEFAULT_KEY}_average"):
+            assert " | ".join(number(float(KEPT_OUT[key][m])) for m in CONTEST) in guide.read_text()
