@@ -27,7 +27,7 @@ MIN_PAGE_MEMORY = 150_000_000  # bytes; a batch that leaves less for its pages i
 
 def page_threads(workers: int) -> int:
     """Return how many files are under way at once: enough that workers never wait for a disk or a decoder."""
-    return 2 + workers // 2
+    return 1 + (workers + 1) // 2
 
 
 def fixed_memory(workers: int, config: InferenceConfig, runtime: type[Runtime] | Runtime) -> int:
