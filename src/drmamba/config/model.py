@@ -90,7 +90,8 @@ class ModelConfig(Config):
     # Of full contrast; pages whose ink is paler throughout are shown to the network with ink of this contrast, and
     # with 0 as they are. A network that tells pale ink from the back of the sheet by darker ink needs it.
     ink_contrast: float = 0.0
-    # Whether the network has learned from pages that are cleaner than any scan; to others they are shown with noise.
+    # Whether the network has learned from pages that are cleaner than any scan; for another network noise is added to
+    # them.
     clean_pages: bool = False
     block: BlockConfig = field(default_factory=BlockConfig)
     detail: DetailConfig = field(default_factory=DetailConfig)
