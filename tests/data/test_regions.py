@@ -244,6 +244,20 @@ def test_text_of_the_contests_also_serves_for_the_convention_all(
     assert {int(made[index]["convention"]) for index in range(0, 120, 4)} == expected
 
 
+def test_crops_under_all_have_their_own_balance_of_false_and_lost_ink(pairs: list[Pair]) -> None:
+    config = replace(CONFIG, synthetic_share=0.0, contest_as_all=0.5)
+    loss = LossConfig(alpha=0.4, beta=0.6, balance_all=(0.5, 0.5))
+    made = CropDataset(pairs, config, loss, seed=3, context=4, conventions=CONVENTIONS, slots=4)
+    expected = {0: [0.4, 0.6], 1: [0.5, 0.5]}
+    seen = set()
+    for index in range(0, 80, 4):
+        item = made[index]
+        seen.add(convention := int(item["convention"]))
+        assert item["balance"].tolist() == pytest.approx(expected[convention])
+    assert seen == {0, 1}
+    assert "balance" not in crops(pairs, config)[0]
+
+
 def test_lines_beside_the_text_of_the_contests_have_no_truth_under_all(tmp_path: Path) -> None:
     """The contests call a rule paper; under `all` it would be ink, so neither is taught."""
     ink, image = np.zeros((300, 300), bool), np.full((300, 300, 3), 210, np.uint8)

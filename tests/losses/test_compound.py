@@ -76,7 +76,20 @@ def test_descending_the_loss_finds_the_ink() -> None:
     assert torch.equal(logits > 0, targets["ink"] > 0)
 
 
+def test_crops_may_have_tversky_weights_of_their_own() -> None:
+    logits, auxiliary, targets = batch()
+    only = LossConfig(sdf=0, bce=0, tv=1, pfm=0, cldice=0, bnd=0, aux=0, alpha=0.4, beta=0.6)
+    own = targets | {"balance": torch.tensor([[0.4, 0.6], [0.9, 0.1]])}
+    first, second = (
+        compound(logits[i : i + 1], auxiliary, {"ink": targets["ink"][i : i + 1]}, config).total
+        for i, config in enumerate((only, replace(only, alpha=0.9, beta=0.1)))
+    )
+    torch.testing.assert_close(compound(logits, auxiliary, own, only).total, (first + second) / 2)
+
+
 def test_wrong_weights_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"loss\.balance_all must be two weights, 0 or more"):
+        LossConfig(balance_all=(0.5, -0.1))
     with pytest.raises(ConfigError, match=r"loss\.tv must be 0 or more"):
         LossConfig(tv=-1)
     with pytest.raises(ConfigError, match=r"loss\.saturation"):

@@ -21,6 +21,8 @@ class LossConfig(Config):
     saturation: float = 4.0  # pixels from the boundary at which the signed distance saturates (T)
     alpha: float = 0.7  # weight of false ink in the Tversky term
     beta: float = 0.3  # weight of lost ink in the Tversky term
+    # Both weights for crops under the ink convention `all`, whose outlines are the true ones; none stands for the same.
+    balance_all: tuple[float, float] | None = None
     band: float = 3.0  # pixels from the boundary within which L_bnd penalizes false ink
     thinning: int = 5  # erosions of the soft skeleton, enough for strokes of twice as many pixels
 
@@ -28,6 +30,8 @@ class LossConfig(Config):
         super().__post_init__()
         for name in (*LOSS_TERMS, "alpha", "beta"):
             self.require(name, getattr(self, name) >= 0, "0 or more")
+        balance = self.balance_all or (0.0, 0.0)
+        self.require("balance_all", min(balance) >= 0, "two weights, 0 or more")
         used = any(getattr(self, name) for name in LOSS_TERMS[:-1])
         self.require("sdf", used, "positive if all other terms are 0")
         self.require("saturation", 0.5 < self.saturation < 1e4, "more than 0.5 (pixels)")

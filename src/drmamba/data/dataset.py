@@ -33,7 +33,8 @@ class CropDataset(Dataset[dict[str, Tensor]]):
 
     An item holds `image` (3, H, W) in [0, 1] and the targets of `data.targets`, each (H, W), all float32. If
     `conventions` are given, it also holds `convention`, the index of the one that the targets follow, and with
-    the convention `all` the mask `unknown`, which is 1 where there is no truth. If the network
+    the convention `all` the mask `unknown`, which is 1 where there is no truth. If both conventions have
+    Tversky weights of their own, it also holds the crop's, `balance` (2,). If the network
     sees the reduced page (`context`), it also holds `page` (3, R, R), `place` (2,) and `visible` (), as
     `DRMamba.forward` takes them.
 
@@ -88,6 +89,9 @@ class CropDataset(Dataset[dict[str, Tensor]]):
         if "all" in self.conventions:
             unknown = np.zeros(page.shape, np.bool_) if page.unknown is None else page.unknown
             item["unknown"] = torch.from_numpy(unknown.astype(np.float32))
+        if self.loss.balance_all is not None:
+            common = self.loss.alpha, self.loss.beta
+            item["balance"] = torch.tensor(self.loss.balance_all if convention == "all" else common)
         return item | more
 
     def crop(self, rng: np.random.Generator, shape: Shape) -> tuple[LabelledPage, Convention]:

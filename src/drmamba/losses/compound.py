@@ -28,7 +28,8 @@ def compound(
 ) -> CompoundLoss:
     """Compare logits (B, H, W) and those of each auxiliary head, (B, h, w), with the targets of their crops.
 
-    Where the targets are `unknown`, whatever the network says is right. A term whose weight is 0 is not computed.
+    Where the targets are `unknown`, whatever the network says is right. Crops may bring Tversky weights of their own,
+    `balance` (B, 2). A term whose weight is 0 is not computed.
     Everything is computed in float32, whatever type autocast gave the logits.
     """
     y = targets["ink"]
@@ -36,10 +37,11 @@ def compound(
     if "unknown" in targets:
         P, *P_aux = (settled(values, y, targets["unknown"]) for values in (P, *P_aux))
     p = P.sigmoid()
+    alpha, beta = targets["balance"].unbind(1) if "balance" in targets else (config.alpha, config.beta)
     evaluate: dict[str, Callable[[], Tensor]] = {
         "sdf": lambda: terms.sdf(P, targets["distance"], config.saturation),
         "bce": lambda: terms.bce(P, y),
-        "tv": lambda: terms.tversky(p, y, config.alpha, config.beta),
+        "tv": lambda: terms.tversky(p, y, alpha, beta),
         "pfm": lambda: terms.pseudo_f(p, y, targets["skeleton"]),
         "cldice": lambda: terms.cldice(p, y, targets["skeleton"], config.thinning),
         "bnd": lambda: terms.boundary(p, y, targets["band"]),

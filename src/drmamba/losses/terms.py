@@ -23,8 +23,11 @@ def bce(P: Tensor, y: Tensor) -> Tensor:
     return F.binary_cross_entropy_with_logits(P, y)
 
 
-def tversky(p: Tensor, y: Tensor, alpha: float, beta: float) -> Tensor:
-    """One minus the Tversky index; alpha weighs false ink, beta lost ink, and alpha = 0.7 discourages thick strokes."""
+def tversky(p: Tensor, y: Tensor, alpha: float | Tensor, beta: float | Tensor) -> Tensor:
+    """One minus the Tversky index; alpha weighs false ink, beta lost ink, and alpha = 0.7 discourages thick strokes.
+
+    Both are numbers, or one number for each page, (B,).
+    """
     found, claimed, true = _sum(p * y), _sum(p), _sum(y)
     return (1 - (found + 1) / (found + alpha * (claimed - found) + beta * (true - found) + 1)).mean()
 
