@@ -19,7 +19,9 @@ def exported(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def contextual(tmp_path_factory):
-    """An untrained `lite` that sees its page and knows both conventions, in torch and exported."""
+    """An untrained `lite` with page context, which knows both conventions, in torch and exported."""
+    from dataclasses import replace
+
     import torch
     from exported_models import expressive
 
@@ -29,7 +31,7 @@ def contextual(tmp_path_factory):
     from drmamba.model.network import DRMamba
 
     torch.manual_seed(4)
-    network = expressive(DRMamba(preset("lite")))
+    network = expressive(DRMamba(replace(preset("lite"), context=4)))
     for module in network.context.modules():  # without statistics the features of a random network fade
         if isinstance(module, torch.nn.BatchNorm2d):
             module.momentum = 1.0

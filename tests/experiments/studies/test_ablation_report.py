@@ -146,6 +146,15 @@ def test_runs_that_cannot_be_compared_are_refused(
         write_report(records, tmp_path / "a.md")
 
 
+def test_a_setting_that_is_newer_than_a_record_had_its_default(records: Path, tmp_path: Path) -> None:
+    older = {name: value for name, value in BASE["loss"].items() if name != "thinning"}
+    put(records, "add", 0, 70.0, base={**BASE, "loss": older})
+    write_report(records, tmp_path / "a.md")
+    put(records, "add", 0, 70.0, base={**BASE, "loss": older | {"tv": 0.5}})
+    with pytest.raises(ConfigError, match=r"base\.loss\.tv is 0\.5 and not 0\.3"):
+        write_report(records, tmp_path / "a.md")
+
+
 def test_the_command_writes_the_report(records: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(command, ["--report", str(records), "-o", str(tmp_path / "out.md")])
     assert done.exit_code == 0, done.output

@@ -78,9 +78,15 @@ def make_record(
 
 
 def read_ablations(folder: Path) -> list[RunRecord]:
-    """Return the records of a folder; records that cannot be compared are an error that names the difference."""
+    """Return the records of a folder; records that cannot be compared are an error that names the difference.
+
+    Settings that are newer than a record had their default value when it was made.
+    """
     found = read_records(folder, "an ablation", FORMAT, "drmamba ablate")
-    records = [RunRecord(path, values) for path, values in found.items()]
+    records = [
+        RunRecord(path, {**values, "base": settings(RunConfig.from_dict(values["base"]))})
+        for path, values in found.items()
+    ]
     _check_comparable(records)
     return records
 
