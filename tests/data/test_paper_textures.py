@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from drmamba.data.paper_textures import PaperTextures, fibres, laid_lines, paper, papyrus
+from drmamba.data.paper_textures import (
+    PaperTextures,
+    fibres,
+    is_ruled,
+    laid_lines,
+    paper,
+    papyrus,
+    texture_files,
+)
 from drmamba.errors import DataError
 
 
@@ -63,6 +71,16 @@ def test_ruled_paper_is_left_out_where_rules_are_ink(tmp_path: Path) -> None:
         sheets = [papers.sheet(np.random.default_rng(seed), (32, 32), ruled=ruled) for seed in range(40)]
         blue = sum(bool(sheet[..., 2].mean() > 1.15 * sheet[..., 0].mean()) for sheet in sheets)
         assert 20 <= blue < 36 if ruled else blue == 40  # ruled ones are rarer, however many files there are
+
+
+def test_linked_folders_count(tmp_path: Path) -> None:
+    papers, given = tmp_path / "papers", tmp_path / "given"
+    papers.mkdir()
+    given.mkdir()
+    Image.new("RGB", (20, 20)).save(papers / "a.png")
+    (given / "ruled").symlink_to(papers)
+    assert texture_files(given) == [given / "ruled" / "a.png"]
+    assert is_ruled(texture_files(given)[0])
 
 
 def test_without_textures_sheets_are_procedural_and_an_empty_folder_is_an_error(tmp_path: Path) -> None:

@@ -73,8 +73,11 @@ class PaperTextures:
 
 
 def texture_files(folder: Path) -> list[Path]:
-    """The pictures below a folder; none is an error."""
-    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in READABLE_IMAGES)
+    """The pictures below a folder, also in folders that are linked right below it; none is an error."""
+    linked = [p for p in folder.glob("*") if p.is_symlink() and p.is_dir()]
+    files = sorted(
+        p for start in (folder, *linked) for p in start.rglob("*") if p.suffix.lower() in READABLE_IMAGES
+    )
     if not files:
         raise DataError(f"{folder} holds no pictures of paper ({', '.join(sorted(READABLE_IMAGES))})")
     return files
