@@ -40,7 +40,7 @@ def test_words():
 
 
 def test_context_and_conventions(tmp_path, tiny):
-    config = replace(preset("lite"), encoder="convnext_atto", decoder=(8, 8, 8), context=4)
+    config = replace(preset("lite"), encoder="convnext_atto", decoder=(8, 8, 8))
     path = tmp_path / "m.safetensors"
     checkpoint.save(path, DRMamba(config), checkpoint.Provenance())
     facts = json.loads(CliRunner().invoke(group, ["info", "--model", str(path), "--json"]).stdout)

@@ -19,9 +19,7 @@ def exported(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def contextual(tmp_path_factory):
-    """An untrained `lite` with page context, which knows both conventions, in torch and exported."""
-    from dataclasses import replace
-
+    """An untrained `lite` that sees its page and knows both conventions, in torch and exported."""
     import torch
     from exported_models import expressive
 
@@ -31,7 +29,7 @@ def contextual(tmp_path_factory):
     from drmamba.model.network import DRMamba
 
     torch.manual_seed(4)
-    network = expressive(DRMamba(replace(preset("lite"), context=4)))
+    network = expressive(DRMamba(preset("lite")))
     for module in network.context.modules():  # without statistics the features of a random network fade
         if isinstance(module, torch.nn.BatchNorm2d):
             module.momentum = 1.0

@@ -44,7 +44,6 @@ def quick(years: Path, small_encoder: None) -> RunConfig:  # noqa: ARG001
             "source": {"data": str(years), "hold_out": "2003"},
             "model": {
                 "encoder": "convnext_atto",
-                "context": 4,
                 "decoder": [16, 16, 16],
                 "block": {"width": 16},
                 "detail": {"width": 8, "head_width": 8, "dilations": [1]},

@@ -96,7 +96,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     # For two CPU cores: small crops, one batch per update, a high learning rate (docs/training.md has the
     # measurements). The loss and the crops did best on years that were kept out to choose them (docs/experiments.md):
     # the paper's loss makes strokes too thin, the signed distance above all, and mirrored crops hide that bleed-through
-    # is mirrored. The contests' outlines are a little bold, those under `all` are the true ones.
+    # is mirrored.
     "lite": {
         "source": {"encoder_weights": "auto"},
         "data": {
@@ -105,15 +105,7 @@ RECIPES: dict[str, dict[str, Any]] = {
             "region": {"side": 1024},
             "synthetic": {"degrade": {"margin": 0.25}},
         },
-        "loss": {
-            "sdf": 0.3,
-            "alpha": 0.4,
-            "beta": 0.6,
-            "balance_all": [0.5, 0.5],
-            "pfm": 0.0,
-            "bnd": 0.0,
-            "bce": 0.5,
-        },
+        "loss": {"sdf": 0.3, "alpha": 0.4, "beta": 0.6, "pfm": 0.0, "bnd": 0.0, "bce": 0.5},
         "train": {
             "batch": 4,
             "accumulation": 1,
